@@ -1,0 +1,89 @@
+# All that is done with this project. Needs python3 (3.10 or newer) and make; everything else goes into .venv* here.
+#
+#   make demo         see it work
+#   make test         the whole suite, on the newest mcp 2.x and the newest 1.x (one of them: make test-mcp2)
+#   make test-lowest  the same on the lowest mcp of each major, with the other lower bounds
+#   make lint types   what else has to be right
+#   make check        all of these but test-lowest
+#   make coverage     the suite on both majors, and what it does not reach
+#   make format       let ruff put the code in order
+#   make clean        remove all that was made here
+#
+# More words for pytest: make test-mcp2 ARGS="-k text -x"
+
+PYTHON ?= python3
+ARGS ?=
+
+MAKEFLAGS += --no-print-directory
+SHELL := /bin/sh
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+MCP2 := .venv-mcp2/bin
+MCP1 := .venv-mcp1/bin
+EXAMPLES := $(wildcard examples)
+# each seam is written against one major, and checked against no other
+SEAM1 := src/mcp_guard/_sdk/v1.py
+SEAM2 := src/mcp_guard/_sdk/v2.py
+
+.PHONY: demo test test-lowest lint types check coverage format clean
+.DELETE_ON_ERROR:
+
+demo: .venv/made
+	@.venv/bin/python examples/demo.py
+
+test: test-mcp2 test-mcp1
+
+test-lowest: test-mcp2-lowest test-mcp1-lowest
+
+test-mcp%: .venv-mcp%/made
+	@echo "== tests on $$($(<D)/bin/python -c 'import importlib.metadata as m, sys; print("mcp", m.version("mcp"), "python", sys.version.split()[0])')"
+	@$(<D)/bin/python -m pytest $(ARGS)
+
+lint: .venv-mcp2/made
+	@echo "== ruff"
+	@$(MCP2)/ruff check .
+	@$(MCP2)/ruff format --check .
+
+types: .venv-mcp2/made .venv-mcp1/made
+	@echo "== mypy, mcp 2.x"
+	@$(MCP2)/mypy --exclude $(SEAM1) src tests $(EXAMPLES)
+	@echo "== mypy, mcp 1.x"
+	@$(MCP2)/mypy --python-executable $(MCP1)/python --cache-dir .mypy_cache/mcp1 --exclude $(SEAM2) src tests $(EXAMPLES)
+	@echo "== pyright, mcp 2.x"
+	@$(MCP2)/pyright --pythonpath $(MCP2)/python $$(find src tests $(EXAMPLES) -name '*.py' ! -path $(SEAM1))
+	@echo "== pyright, mcp 1.x"
+	@$(MCP2)/pyright --pythonpath $(MCP1)/python $$(find src tests $(EXAMPLES) -name '*.py' ! -path $(SEAM2))
+
+check: lint types test
+
+coverage: .venv-mcp2/made .venv-mcp1/made
+	@rm -f .coverage .coverage.*
+	@COVERAGE_FILE=.coverage.2 $(MCP2)/coverage run --parallel-mode -m pytest $(ARGS)
+	@COVERAGE_FILE=.coverage.1 $(MCP1)/coverage run --parallel-mode -m pytest $(ARGS)
+	@$(MCP2)/coverage combine --quiet
+	@$(MCP2)/coverage report
+
+format: .venv-mcp2/made
+	@$(MCP2)/ruff check --fix-only .
+	@$(MCP2)/ruff format .
+
+clean:
+	rm -rf .venv* .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+
+# A virtual environment is made anew whenever pyproject.toml has changed.
+.venv/made: GROUPS =
+.venv-mcp2/made: GROUPS = --group dev --group mcp2
+.venv-mcp1/made: GROUPS = --group test --group mcp1
+.venv-mcp2-lowest/made: GROUPS = --group test --group mcp2-lowest
+.venv-mcp1-lowest/made: GROUPS = --group test --group mcp1-lowest
+
+.PRECIOUS: .venv%/made
+.venv/made .venv-mcp1/made .venv-mcp2/made .venv-mcp1-lowest/made .venv-mcp2-lowest/made: pyproject.toml src/mcp_guard/_version.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+	    echo "mcp_guard needs Python 3.10 or newer, and $(PYTHON) is none; name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@echo "== making $(@D) (once)"
+	@rm -rf $(@D)
+	@$(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --upgrade "pip>=25.1"  # the first that knows --group
+	@$(@D)/bin/python -m pip install --quiet --editable . $(GROUPS)
+	@touch $@

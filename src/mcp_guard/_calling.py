@@ -1,0 +1,154 @@
+"""`Caller`: the way of one call. Contract first, then the request, then the verdict, then who is told; an error last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias, TypeVar, final
+
+import anyio
+
+from mcp_guard import errors
+from mcp_guard._decision import Decision
+from mcp_guard._facts import Deviation, Problem
+from mcp_guard._judge import Call, Judge
+from mcp_guard._listing import Listing, unlisted
+from mcp_guard._result import ToolResult
+from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
+from mcp_guard._verdict import Conforming, Missing, Verdict, Violating, with_deviation
+from mcp_guard.records import Record
+
+T = TypeVar("T")
+Conclude: TypeAlias = Callable[[Call, Verdict, ToolResult, Decision], tuple[Decision, T]]
+"""What a caller gets for a verdict: it may turn what the policy decided into an error, and gives the product."""
+
+_REJECTED: Final = frozenset({-32700, -32600, -32601, -32602})
+"""JSON-RPC errors by which a server says that it did not take the request up (JSON-RPC 2.0, section 5.1)."""
+_HEADER_MISMATCH: Final = -32020
+
+
+@final
+class Caller:
+    """Makes the calls of one guarded session."""
+
+    def __init__(self, seam: Seam, judge: Judge, listing: Listing, clock: Callable[[], float]) -> None:
+        self._seam = seam
+        self._judge = judge
+        self._listing = listing
+        self._clock = clock
+
+    async def run(
+        self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]
+    ) -> tuple[T, Record]:
+        """Make a call, conclude from its verdict, tell of it; give what was concluded and the record, or raise.
+
+        Raises:
+            GuardError: There is no result, or the conclusion says so.
+        """
+        try:
+            error = await self._in_time(call, options)
+        except BaseException:  # cancelled, or a fault that is not the peer's: told, and passed on as it is
+            self._judge.tell(call, Decision("raise", None), "unknown" if call.attempts else "not_sent")
+            raise
+        if error is None and call.verdict is not None and call.result is not None:
+            decision, product = conclude(call, call.verdict, call.result, self._judge.decide(call, call.verdict))
+            outcome: errors.Outcome = "executed" if decision.error is None else decision.error.outcome
+            record = self._judge.tell(call, decision, outcome)
+            if decision.action != "raise" or decision.error is None:
+                return product, record
+            raise decision.error
+        if error is None:  # pragma: no cover  # `_in_time` gives an error wherever there is no verdict
+            raise AssertionError(call)
+        self._judge.tell(call, Decision("raise", error), error.outcome)
+        raise error
+
+    async def _in_time(self, call: Call, options: Mapping[str, Any]) -> errors.GuardError | None:
+        """The call under its deadline, listing and rounds included; why there is no result, or `None`."""
+        error = None
+        with anyio.move_on_after(call.timeout) as scope:
+            error = await self._made(call, options)
+        if scope.cancelled_caught and call.verdict is None:
+            outcome = "unknown" if call.attempts else "not_sent"
+            return errors.ToolTimeoutError(seconds=call.timeout, **call.context(outcome=outcome))
+        return error
+
+    async def _made(self, call: Call, options: Mapping[str, Any]) -> errors.GuardError | None:
+        began = self._clock()
+        fault = await self._listing.ensure(call.tool)
+        call.ms_queued = (self._clock() - began) * 1000
+        if fault is not None:
+            known = self._listing.known or self._judge.contract(call.tool) is not None
+            if not known and call.policy.unknown_listing == "raise":
+                return unlisted(fault, call.context())
+            call.deviations += (Deviation("listing_failed", "the tool listing could not be read"),)
+        if (refusal := self._judge.admit(call)) is not None:
+            return refusal
+        sent = self._clock()
+        answer, fault = await self._sent(call, options)
+        if fault is not None:
+            return _lost(fault, call)
+        verdict = self._judge.hear(call, ToolResult.of(answer, protocol=call.protocol))
+        if isinstance(verdict, (Violating, Missing)):
+            await self._heard_again(call, sent)
+        return None
+
+    async def _sent(self, call: Call, options: Mapping[str, Any]) -> tuple[Any, Fault | None]:
+        answer, fault = await self._once(call, options)
+        if (
+            isinstance(fault, PeerError)
+            and fault.code == _HEADER_MISMATCH
+            and not self._seam.resends_header_mismatch
+            and await self._listing.refresh() is None
+        ):
+            # the specification's one recovery: the server refused the call since its header was of an old listing
+            answer, fault = await self._once(call, options)
+        return answer, fault
+
+    async def _once(self, call: Call, options: Mapping[str, Any]) -> tuple[Any, Fault | None]:
+        """Send the call; the answer, or what went wrong."""
+        call.attempts += 1
+        began = self._clock()
+        try:
+            return await self._seam.call(call.tool, call.arguments, options), None
+        except Exception as exc:
+            fault = self._seam.fault(exc)
+            if fault is None:
+                raise
+            call.sdk_error = exc
+            return None, fault
+        finally:
+            call.ms_wire += (self._clock() - began) * 1000
+
+    async def _heard_again(self, call: Call, sent: float) -> None:
+        """Where a result does not fit and the listing is older than the call: read it again, and judge once more.
+
+        Only a new contract that the result fits changes anything; the tool is not called again.
+        """
+        verdict, contract, result = call.verdict, call.contract, call.result
+        if verdict is None or result is None or not await self._listing.doubt(sent):
+            return
+        latest = self._judge.contract(call.tool)
+        if latest is None or not latest.declares_output or latest == contract:
+            return
+        call.contract = latest
+        again = self._judge.hear(call, result)
+        if isinstance(again, Conforming):
+            call.verdict = with_deviation(again, Deviation("contract_changed", "it fits the contract of a new listing"))
+        else:
+            call.contract, call.verdict = contract, verdict
+
+
+def _lost(fault: Fault, call: Call) -> errors.GuardError:
+    """The error for a call that brought no result to judge."""
+    about = call.context(sdk_error=call.sdk_error)
+    match fault:
+        case PeerError(code, message, data):
+            outcome = "rejected" if code in _REJECTED else "unknown"
+            return errors.ToolProtocolError(code=code, message=message, data=data, **about, outcome=outcome)
+        case TimedOut():
+            return errors.ToolTimeoutError(**about, outcome="unknown")
+        case Lost(sent):
+            return errors.ConnectionLostError(**about, outcome="unknown" if sent else "not_sent")
+        case Unparsable(problems):
+            return errors.MalformedResultError(problems=tuple(map(Problem, problems)), **about)
+        case NotFinal(result_type):
+            return errors.UnfinishedResultError(result_type=result_type, **about, outcome="unknown")

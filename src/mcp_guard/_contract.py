@@ -1,0 +1,241 @@
+"""`Contract`: what one tool promised. Read once, from a definition in any spelling; raises nothing about what it reads."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast, final
+
+from mcp_guard import _words
+from mcp_guard._canonical import Flaw, canonical_json, plain
+from mcp_guard._facts import Unusable
+from mcp_guard._schema import CompiledSchema, compile_schema
+from mcp_guard.policy import Limits
+
+if TYPE_CHECKING:
+    from mcp_guard._dialects import Dialect
+
+
+class _Absent:
+    """What no caller and no server can mean by a value."""
+
+    def __repr__(self) -> str:
+        return "<absent>"
+
+    def __reduce__(self) -> str:
+        return "_ABSENT"
+
+
+_ABSENT: Final = _Absent()
+_OTHERS_DEPTH: Final = 200
+_MEMBERS: Final = 1_000
+_KEYS: Final = {"outputSchema": "output_schema", "inputSchema": "input_schema"}
+
+
+@final
+class Contract:
+    """What one tool promised: its name, its schemas, its fingerprints. The output schema is compiled at once.
+
+    `definition` is the tool as it was listed, where there is more to it than the other arguments say. `resources` are
+    documents by URI that a reference of the schemas may lead to. Two contracts are equal where their definitions are.
+
+    Raises:
+        TypeError: `name` is no `str`, `limits` no `Limits`, or `definition` or `resources` no mapping.
+    """
+
+    def __init__(  # noqa: PLR0913  # the parts of a definition
+        self,
+        name: str,
+        output_schema: object = _ABSENT,
+        *,
+        input_schema: object = _ABSENT,
+        description: str | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        limits: Limits | None = None,
+        resources: Mapping[str, dict[str, Any]] | None = None,
+        definition: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"Contract takes the tool's name, a str, not {type(name).__name__}; see Contract.from_tool")
+        if not isinstance(limits, (Limits, type(None))):
+            raise TypeError("Contract(limits=) takes a Limits, for example Limits(depth=50)")
+        for argument, given in (("definition", definition), ("resources", resources)):
+            if not isinstance(given, (Mapping, type(None))):
+                raise TypeError(f"Contract({argument}=) takes a mapping, not {type(given).__name__}")
+        members: dict[Any, Any] = dict(definition or {})
+        members["name"] = name
+        parts = {
+            "description": description if description is not None else _ABSENT,
+            "annotations": annotations if annotations is not None else _ABSENT,
+            "inputSchema": input_schema,
+            "outputSchema": output_schema,
+        }
+        members.update({key: part for key, part in parts.items() if part is not _ABSENT})
+        self._limits = limits or Limits()
+        self._resources = dict(resources or {})
+        self.name: str = name
+        """On the wire."""
+        self.unusable: Unusable | None = None
+        """Why this contract can't be enforced; `None` where it can."""
+        self.output: CompiledSchema | None = None
+        """The compiled outputSchema; `None` where none is declared, or it can't be used."""
+        self._definition = self._read(members)
+        self._input: CompiledSchema | Unusable | None | _Absent = _ABSENT
+        self._fingerprint: str | None = None
+
+    @classmethod
+    def from_tool(
+        cls, tool: Any, *, limits: Limits | None = None, resources: Mapping[str, dict[str, Any]] | None = None
+    ) -> Contract:
+        """The contract of a tool as it stands in a listing: a mapping, or the `Tool` of either SDK major.
+
+        Raises:
+            TypeError: `tool` is neither.
+        """
+        definition = _definition_of(tool)
+        name = definition.get("name")
+        named = isinstance(name, str)
+        contract = cls(name if named else "", limits=limits, resources=resources, definition=definition)
+        if not named and contract.unusable is None:
+            contract._spoil(Unusable("invalid_schema", "the tool has no name"))
+        return contract
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The tool as it was listed, a copy; a part that is no JSON or too large to keep is left out."""
+        return {key: copy.deepcopy(part) for key, part in self._definition.items() if not isinstance(part, Flaw)}
+
+    @property
+    def description(self) -> str | None:
+        """The server's words about the tool."""
+        words = self._definition.get("description")
+        return words if isinstance(words, str) else None
+
+    @property
+    def output_schema(self) -> Any:
+        """The outputSchema as it was sent; `None` where there is none, or it is no JSON or too large to keep."""
+        schema = self._definition.get("outputSchema")
+        return None if isinstance(schema, Flaw) else schema
+
+    @property
+    def input_schema(self) -> Any:
+        """The inputSchema as it was sent; `None` where there is none, or it is no JSON or too large to keep."""
+        schema = self._definition.get("inputSchema")
+        return None if isinstance(schema, Flaw) else schema
+
+    @property
+    def declares_output(self) -> bool:
+        """Whether an outputSchema is declared at all. `null` is as absent."""
+        return self._definition.get("outputSchema") is not None
+
+    @property
+    def input(self) -> CompiledSchema | None:
+        """The compiled inputSchema, made when it is first asked for; `None` where none is declared or can be used."""
+        if self._input is _ABSENT:
+            schema = self.input_schema
+            compiled = None if schema is None else compile_schema(schema, self._limits, self._resources)
+            self._input = compiled
+        return self._input if isinstance(self._input, CompiledSchema) else None
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The dialect of the outputSchema, where it can be used."""
+        return None if self.output is None else self.output.dialect
+
+    @property
+    def wrapped(self) -> bool:
+        """Whether the schema says that its one property is a wrapper round the tool's own value."""
+        schema = self.output_schema
+        return isinstance(schema, dict) and cast("dict[str, Any]", schema).get("x-fastmcp-wrap-result") is True
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the whole definition (RFC 8785), in hexadecimal digits."""
+        if self._fingerprint is None:
+            self._fingerprint = _digest({key: _marked(part) for key, part in self._definition.items()})
+        return self._fingerprint
+
+    @property
+    def output_fingerprint(self) -> str | None:
+        """SHA-256 of the outputSchema (RFC 8785), in hexadecimal digits; `None` where none is declared."""
+        return _digest(_marked(self._definition["outputSchema"])) if self.declares_output else None
+
+    def ambiguous(self) -> Contract:
+        """The same contract, unusable since the server lists another tool of this name."""
+        twin = copy.copy(self)
+        twin._spoil(Unusable("ambiguous", "the server lists two different tools of this name"))
+        return twin
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Contract) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"Contract({_words.name(self.name)!r}, {self.fingerprint[:12]})"
+
+    def _spoil(self, unusable: Unusable) -> None:
+        self.unusable, self.output = unusable, None
+
+    def _read(self, members: dict[Any, Any]) -> dict[str, Any]:
+        """Copies of the members, a `Flaw` where there is none. The output schema is compiled on the way."""
+        kept: dict[str, Any] = {}
+        room = self._limits.schema_bytes
+        output = members.get("outputSchema")
+        if output is not None:
+            compiled = compile_schema(output, self._limits, self._resources)
+            if isinstance(compiled, Unusable):
+                self.unusable = compiled
+                kept["outputSchema"] = self._kept(output)
+            else:
+                self.output = compiled
+                kept["outputSchema"] = compiled.schema
+        for key, part in _first(members):
+            if key == "outputSchema":
+                kept.setdefault(key, None)
+            elif key == "inputSchema":
+                kept[key] = self._kept(part)
+            else:
+                copied = plain(part, depth=_OTHERS_DEPTH, size=room)
+                room -= 0 if isinstance(copied, Flaw) else copied.size
+                kept[key] = copied if isinstance(copied, Flaw) else copied.value
+        return kept
+
+    def _kept(self, schema: object) -> Any:
+        copied = plain(schema, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
+        return copied if isinstance(copied, Flaw) else copied.value
+
+
+def _first(members: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
+    named = ((key, part) for key, part in members.items() if isinstance(key, str))
+    for _, pair in zip(range(_MEMBERS), named, strict=False):
+        yield pair
+
+
+def _marked(part: Any) -> Any:
+    return ["\0flaw", part.code, part.found] if isinstance(part, Flaw) else part
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(canonical_json(value) or b"").hexdigest()
+
+
+def _definition_of(tool: Any) -> Mapping[str, Any]:
+    if isinstance(tool, Mapping):
+        return cast("Mapping[str, Any]", tool)
+    dump = getattr(tool, "model_dump", None)
+    if not callable(dump):
+        raise TypeError(f"from_tool takes a tool of a listing, as a mapping or an SDK's Tool, not {type(tool).__name__}")
+    try:
+        definition: Any = dump(by_alias=True, exclude_unset=True, mode="json")
+    except Exception:  # noqa: BLE001  # a schema that is too deep for the SDK: take it as it is
+        names = ("name", "description", *_KEYS, *_KEYS.values())
+        read = {_wire(name): getattr(tool, name) for name in names if hasattr(tool, name)}
+        return {key: part for key, part in read.items() if part is not None}
+    return cast("Mapping[str, Any]", definition if isinstance(definition, Mapping) else {})
+
+
+def _wire(name: str) -> str:
+    return next((wire for wire, ours in _KEYS.items() if ours == name), name)

@@ -1,0 +1,152 @@
+"""Counts what a schema costs before any engine sees it, and finds references without an end. Iterative, no engine.
+
+Every count is of the schema as a tree in which each reference is replaced by its target. That tree can be as large as
+2 ** 30 out of a few lines, so it is counted over the graph, each node once, and never built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from mcp_guard._patterns import cost_of
+from mcp_guard._references import Edge, Node, Refused, Survey, where
+
+if TYPE_CHECKING:
+    from mcp_guard.policy import Limits
+
+_CEILING: Final = 1 << 40
+_CHAIN: Final = 200
+_CHAIN_RECURSIVE: Final = 40
+"""Steps through references and compositions that one value may take. The engine recurses: 200 of them at each of 200
+levels of a value were measured to overflow a stack of 8 MiB. Only a recursive schema is as deep as the value."""
+_PATTERNS: Final = 60_000
+"""Patterns of one schema, in about a microsecond of compiling each."""
+_APPLIED: Final = frozenset(
+    {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
+)
+_AGAIN: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+"""Keywords that hold the value once more against the subschemas beside them."""
+
+
+def weigh(survey: Survey, limits: Limits) -> None:
+    """Hold a schema against `Limits`.
+
+    Raises:
+        Refused: A limit is crossed, or references lead round in a circle without taking a value apart.
+    """
+    nodes = survey.nodes
+    order = _order(nodes, lambda edge: edge.use == "in_place")
+    place = [0] * len(nodes)
+    for position, index in enumerate(order):
+        place[index] = position
+    for index in order:
+        for edge in nodes[index].edges:
+            # children stand before their parents, except where an edge closes a circle
+            if edge.use == "in_place" and place[edge.to] >= place[index]:
+                at = where(nodes, index, survey.names, edge.keyword)
+                raise Refused("endless_ref", f"{at} leads back to itself and never to a part of the value")
+    compositions, height = [0] * len(nodes), [0] * len(nodes)
+    for index in order:
+        node = nodes[index]
+        for edge in node.edges:
+            if edge.use == "in_place":
+                branch = 1 if edge.keyword in _APPLIED else 0
+                compositions[index] += (branch + compositions[edge.to]) * times(node, edge)
+                height[index] = max(height[index], 1 + height[edge.to])
+        compositions[index] = min(compositions[index] + node.booleans, _CEILING)
+    _within("compositions", limits.compositions, max(compositions))
+    total, recursive = expanded(nodes)
+    _within("references in a chain", _CHAIN_RECURSIVE if recursive else _CHAIN, max(height))
+    _within("subschemas", limits.subschemas, total)
+    _patterns(survey, limits)
+
+
+def _within(limit: str, allowed: int, found: int) -> None:
+    if found > allowed:
+        shown = f"{found}" if found < _CEILING else f"more than {_CEILING}"
+        raise Refused("too_complex", f"{limit}: {allowed} are allowed, found {shown}")
+
+
+def expanded(nodes: list[Node]) -> tuple[int, bool]:
+    """The subschemas of the tree, and whether it has a circle.
+
+    A shared target counts each time, a circle once, and once what nothing applies.
+    """
+    order = _order(nodes, lambda edge: edge.use != "held")
+    place = [0] * len(nodes)
+    for position, index in enumerate(order):
+        place[index] = position
+    totals = [0] * len(nodes)
+    recursive = False
+    for index in order:
+        node = nodes[index]
+        total = 0
+        for edge in node.edges:
+            if edge.use == "held":
+                continue
+            if place[edge.to] < place[index]:
+                total += totals[edge.to] * times(node, edge)
+            else:
+                recursive = True
+        totals[index] = min(1 + node.booleans + total, _CEILING)
+    applied = _reachable(nodes)
+    unused = sum(1 + node.booleans for index, node in enumerate(nodes) if index not in applied)
+    return min(totals[0] + unused, _CEILING), recursive
+
+
+def _reachable(nodes: list[Node]) -> set[int]:
+    seen, todo = {0}, [0]
+    while todo:
+        for edge in nodes[todo.pop()].edges:
+            if edge.use != "held" and edge.to not in seen:
+                seen.add(edge.to)
+                todo.append(edge.to)
+    return seen
+
+
+def times(node: Node, edge: Edge) -> int:
+    """How often one look at a value holds it against this subschema."""
+    beside = edge.use == "in_place" or edge.keyword in {"contains", "items"}
+    return 2 if beside and not _AGAIN.isdisjoint(node.schema) else 1
+
+
+def _order(nodes: list[Node], follows: Callable[[Edge], bool]) -> list[int]:
+    """All nodes, children before parents, the root's own first; only an edge that closes a circle goes forward."""
+    order: list[int] = []
+    seen = [False] * len(nodes)
+    for start in range(len(nodes)):
+        if seen[start]:
+            continue
+        seen[start] = True
+        stack: list[tuple[int, Iterator[Edge]]] = [(start, iter(nodes[start].edges))]
+        while stack:
+            index, edges = stack[-1]
+            for edge in edges:
+                if follows(edge) and not seen[edge.to]:
+                    seen[edge.to] = True
+                    stack.append((edge.to, iter(nodes[edge.to].edges)))
+                    break
+            else:
+                stack.pop()
+                order.append(index)
+    return order
+
+
+def patterns_of(schema: dict[str, Any]) -> Iterator[str]:
+    """The regular expressions of one schema, its subschemas aside."""
+    if isinstance(schema.get("pattern"), str):
+        yield schema["pattern"]
+    if isinstance(schema.get("patternProperties"), dict):
+        yield from cast("dict[str, Any]", schema["patternProperties"])
+
+
+def _patterns(survey: Survey, limits: Limits) -> None:
+    total = 0
+    for pattern in {pattern for node in survey.nodes for pattern in patterns_of(node.schema)}:
+        if len(pattern) > limits.pattern_length:
+            _within("pattern_length", limits.pattern_length, len(pattern))
+        cost = cost_of(pattern)
+        _within("pattern_length", limits.pattern_length, cost.length)
+        total += cost.compiling
+    _within("patterns, in microseconds of compiling,", _PATTERNS, total)

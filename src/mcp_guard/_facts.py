@@ -1,0 +1,219 @@
+"""The small facts that verdicts and errors are made of: `Violation`, `Deviation`, `Problem`, `ToolFailure`, `Unusable`.
+
+Each knows which part of itself may be shown (design: what the server says is untrusted). What may not be shown is an
+attribute for the caller: it stands in no `repr`, and what could hold a value of a result is in no pickle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, final
+
+from mcp_guard import _words
+
+JsonType = Literal["object", "array", "string", "number", "integer", "boolean", "null"]
+
+
+def json_type(value: object) -> JsonType:
+    """The JSON type name of a Python value. A `float` without a fraction is an integer, `True` is not."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
+        return "integer"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, dict):
+        return "object"
+    return "array" if isinstance(value, (list, tuple)) else "number"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One keyword unsatisfied at one place.
+
+    `pointer` (RFC 6901) is the place of the value that the keyword was applied to; `schema_pointer` the place of the
+    keyword in the schema; `keyword` is ``"false"`` where a schema is `false`. `expected` is what the schema says there
+    (the missing names for `required`), `found` the JSON type of the value, `value` the value itself. `shown` is the
+    pointer as it may be shown (``*`` for names that the contract does not declare), `says` the rule in safe words.
+    """
+
+    pointer: str
+    schema_pointer: str
+    keyword: str
+    expected: Any = field(repr=False, compare=False)
+    found: JsonType
+    value: Any = field(default=None, repr=False, compare=False)
+    shown: str = field(default="*", repr=False)
+    says: str = field(default="", repr=False)
+
+    def __repr__(self) -> str:
+        return f"Violation({self.shown!r}, {self.keyword!r}, found={self.found!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # neither the value nor the schema's own words go into a pickle
+        return (
+            Violation,
+            (self.pointer, self.schema_pointer, self.keyword, None, self.found, None, self.shown, self.says),
+        )
+
+    def describe(self) -> str:
+        """One safe phrase: where, what is asked, what was found."""
+        rule = self.says or f"breaks {self.keyword}"
+        return f"{self.shown or 'the root'}: {rule}, found {self.found}"
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON, with nothing of the server's in it but names that the contract declares."""
+        return {"pointer": self.shown, "keyword": self.keyword, "found": self.found, "says": self.says}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Something off that does not make the data wrong: a stable `code` and a `detail` in our own words."""
+
+    code: str
+    detail: str = ""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an answer is no tool result at all: a stable `code`, and where it crosses a limit, which one."""
+
+    code: str
+    limit: str | None = None
+    allowed: int | None = None
+    found: int | None = None
+
+
+OVER_LIMIT: Final = frozenset({"too_deep", "too_many_nodes", "too_large"})
+"""Problem codes that mean a limit was crossed."""
+
+FailureKind = Literal[
+    "invalid_arguments",
+    "authentication_failed",
+    "authorization_denied",
+    "not_found",
+    "resource_state_conflict",
+    "network_timeout",
+    "rate_limited",
+    "unavailable",
+    "upstream_error",
+]
+FAILURE_KINDS: Final = frozenset(FailureKind.__args__)  # type: ignore[attr-defined]  # a Literal's own arguments
+"""The kinds that `ToolFailure.kind` is normalised to; any other is the server's own word."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ToolFailure:
+    """What a tool's own error said: read from machine-made payloads, never guessed from prose.
+
+    `text`: its text blocks. `payload`: the JSON it sent. `kind`: what went wrong, normalised where it is a usual one,
+    else as sent. `retryable`: what the tool says, `None` where it says nothing. `retry_after`: seconds.
+    `request_id`: for the server's operators.
+    """
+
+    text: str = field(default="", repr=False)
+    payload: Any = field(default=None, repr=False)
+    kind: str | None = None
+    retryable: bool | None = None
+    retry_after: float | None = None
+    request_id: str | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"ToolFailure(kind={self.shown_kind!r}, retryable={self.retryable}, retry_after={self.retry_after})"
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.kind, self.retryable, self.retry_after, self.request_id))
+
+    @property
+    def shown_kind(self) -> str | None:
+        """`kind` where it is one of ours; ``"*"`` for the server's own word."""
+        return self.kind if self.kind is None or self.kind in FAILURE_KINDS else "*"
+
+
+UnusableReason = Literal[
+    "invalid_schema", "unknown_dialect", "dangling_ref", "remote_ref", "endless_ref", "too_complex", "ambiguous"
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Why a contract can't be enforced: a stable `reason`, a `detail` in our own words, and the culprit itself."""
+
+    reason: UnusableReason
+    detail: str
+    value: Any = field(default=None, repr=False, compare=False)
+
+
+def violation(
+    path: list[str | int],
+    schema_path: list[str | int],
+    keyword: str,
+    expected: Any,
+    value: Any,
+    declared: frozenset[str],
+) -> Violation:
+    """A `Violation`, its words chosen so that nothing but declared names, types, counts and bounds is in them."""
+    return Violation(
+        pointer=_words.pointer(path),
+        schema_pointer=_words.pointer(schema_path),
+        keyword=keyword,
+        expected=expected,
+        found=json_type(value),
+        value=value,
+        shown=_words.shown_pointer(path, declared),
+        says=_rule(keyword, expected, declared),
+    )
+
+
+_TYPES: Final = frozenset(JsonType.__args__)  # type: ignore[attr-defined]  # a Literal's own arguments
+_BOUNDS: Final = {
+    "minimum": "must be at least {}",
+    "maximum": "must be at most {}",
+    "exclusiveMinimum": "must be over {}",
+    "exclusiveMaximum": "must be under {}",
+    "multipleOf": "must be a multiple of {}",
+    "minLength": "must have at least {} characters",
+    "maxLength": "must have at most {} characters",
+    "minItems": "must have at least {} elements",
+    "maxItems": "must have at most {} elements",
+    "minProperties": "must have at least {} properties",
+    "maxProperties": "must have at most {} properties",
+}
+_PLAIN: Final = {
+    "additionalProperties": "has a property that is not allowed",
+    "additionalItems": "has an element that is not allowed",
+    "unevaluatedProperties": "has a property that is not allowed",
+    "unevaluatedItems": "has an element that is not allowed",
+    "uniqueItems": "must have no two equal elements",
+    "const": "must be the one value that the schema names",
+    "pattern": "must match the schema's pattern",
+    "format": "must have the schema's format",
+    "anyOf": "fits none of the alternatives",
+    "oneOf": "must fit exactly one of the alternatives",
+    "not": "fits what the schema excludes",
+    "contains": "has too few or too many of the elements asked for",
+    "propertyNames": "has a property name that is not allowed",
+    "false": "must not be there",
+}
+
+
+def _rule(keyword: str, expected: Any, declared: frozenset[str]) -> str:
+    if keyword == "type":
+        types = [t for t in ([expected] if isinstance(expected, str) else expected or ()) if t in _TYPES]
+        return "must be " + " or ".join(types)
+    if keyword == "required":
+        names = [n for n in ([expected] if isinstance(expected, str) else expected or ()) if n in declared]
+        return "must have " + ", ".join(map(_words.name, names[:5]))
+    if keyword == "enum" and isinstance(expected, list):
+        return f"must be one of {len(expected)} allowed values"
+    if keyword in _BOUNDS and isinstance(expected, (int, float)) and not isinstance(expected, bool):
+        # a number of a thousand digits is a way to write a text
+        return _BOUNDS[keyword].format(_words.cut(f"{expected:.15g}" if abs(expected) < 1e300 else "a huge number", 24))
+    return _PLAIN.get(keyword, f"breaks {_words.name(keyword)}" if keyword.isalpha() else "breaks a rule")

@@ -1,0 +1,135 @@
+"""`into=`: turns data into the type that the caller asks for. The caller's own demand, made of pydantic's JSON mode."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar, cast, final
+
+import pydantic
+import pydantic_core
+
+from mcp_guard import _text, _words
+from mcp_guard._facts import Violation, json_type
+from mcp_guard._json import NotJson, parse_json
+from mcp_guard.policy import Limits
+
+T = TypeVar("T")
+_KEPT: Final = 20
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a value is not what the caller asked for."""
+
+    violations: tuple[Violation, ...]
+    cause: Exception
+
+
+@final
+class Into(Generic[T]):
+    """A type or function of the caller's, ready to take values.
+
+    Raises:
+        TypeError: It is neither a type that pydantic knows nor a function.
+    """
+
+    def __init__(self, wanted: object) -> None:
+        self._function: Callable[[Any], T] | None = None
+        self._adapter: pydantic.TypeAdapter[T] | None = None
+        if inspect.isroutine(wanted) or isinstance(wanted, functools.partial):
+            self._function = cast("Callable[[Any], T]", wanted)
+            return
+        try:
+            self._adapter = pydantic.TypeAdapter(cast("Any", wanted))
+        except Exception as exc:
+            raise TypeError(
+                f"into= takes a type that pydantic's TypeAdapter takes (a model, dataclass, TypedDict, union, "
+                f"list[Model] ...) or a plain function of the value; it can't take {wanted!r}"
+            ) from exc
+
+    def take(self, value: Any, declared: frozenset[str]) -> tuple[T | None, Misfit | None]:
+        """The value as `T`, or why it is none."""
+        if self._function is not None:
+            try:
+                return self._function(value), None
+            except Exception as exc:  # noqa: BLE001  # whatever it does not like, the value does not fit it
+                says = f"is refused by the function given as into= ({type(exc).__name__})"
+                place = Violation("", "", "type", None, json_type(value), value, "", says)
+                return None, Misfit((place,), exc)
+        adapter = cast("pydantic.TypeAdapter[T]", self._adapter)
+        try:
+            return adapter.validate_json(pydantic_core.to_json(value)), None
+        except pydantic.ValidationError as exc:
+            return None, Misfit(_violations(exc, declared | _names(_json_schema(adapter))), exc)
+
+    def read(self, texts: Sequence[str], limits: Limits) -> Any:
+        """The one reading of the text blocks that `T` takes; the text itself where there is none."""
+        text = "\n".join(texts)
+        if self._adapter is None:
+            try:
+                return parse_json(text, limits)
+            except NotJson:
+                return text
+        read = _text.read(texts, _Asked(self._adapter), "readings", formats=False, limits=limits)
+        match read:
+            case _text.Reading(value=value) | _text.Unfit(value=value):
+                return value
+            case _text.Unread():
+                return text
+
+
+def _violations(exc: pydantic.ValidationError, declared: frozenset[str]) -> tuple[Violation, ...]:
+    return tuple(
+        Violation(
+            pointer=_words.pointer(error["loc"]),
+            schema_pointer="",
+            keyword=error["type"],
+            expected=None,
+            found=json_type(error["input"]),
+            value=error["input"],
+            shown=_words.shown_pointer(error["loc"], declared),
+            says=f"is refused by the type ({_words.name(error['type'])})",
+        )
+        for error in exc.errors(include_url=False, include_context=False)[:_KEPT]
+    )
+
+
+class _Asked:
+    """A type, in the way the text readings ask a schema."""
+
+    def __init__(self, adapter: pydantic.TypeAdapter[Any]) -> None:
+        self._adapter = adapter
+        self.schema: dict[str, Any] = _json_schema(adapter)
+
+    def is_valid(self, value: Any, *, formats: bool = False) -> bool:  # noqa: ARG002  # pydantic has its own
+        try:
+            self._adapter.validate_json(pydantic_core.to_json(value))
+        except pydantic.ValidationError:
+            return False
+        return True
+
+
+def _json_schema(adapter: pydantic.TypeAdapter[Any]) -> dict[str, Any]:
+    try:
+        return adapter.json_schema()
+    except pydantic.PydanticUserError:  # some types have none
+        return {}
+
+
+def _names(schema: Any) -> frozenset[str]:
+    """All property names in the JSON Schema of the caller's own type."""
+    names: set[str] = set()
+    parts = [schema]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            properties = part.get("properties")
+            names.update(properties if isinstance(properties, dict) else ())
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+    return frozenset(names)

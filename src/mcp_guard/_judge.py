@@ -1,0 +1,239 @@
+"""`Judge`: contracts, policy and hooks together; holds calls against them and tells of them. Knows no session, no I/O."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from fnmatch import fnmatchcase
+from typing import Any, Final, TypeVar, final
+
+from mcp_guard import _arguments, _bounds, _words, errors
+from mcp_guard._canonical import canonical_json
+from mcp_guard._check import judged
+from mcp_guard._contract import Contract
+from mcp_guard._decision import Decision, decide
+from mcp_guard._facts import Deviation, Violation
+from mcp_guard._log import Voice
+from mcp_guard._result import ToolResult, is_known_block
+from mcp_guard._verdict import Conforming, Unchecked, Verdict, Violating, with_deviation
+from mcp_guard.contracts import Contracts
+from mcp_guard.policy import ENFORCE, OBSERVE, RELAY, STRICT, Policy
+from mcp_guard.records import Attempt, Hook, Place, Record
+
+_PRESETS: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RELAY": RELAY}
+
+
+@final
+@dataclass(slots=True)
+class Call:
+    """What is known of one call while it is under way."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any] | None
+    policy: Policy
+    named_safe: bool
+    began: datetime
+    protocol: str
+    timeout: float | None = None
+    typed: bool = False
+    """Whether the caller asks for a type of its own: then that is the contract where none is declared."""
+    contract: Contract | None = None
+    deviations: tuple[Deviation, ...] = ()
+    """Those that are the call's own, not its result's."""
+    result: ToolResult | None = None
+    verdict: Verdict | None = None
+    noted: errors.GuardError | None = None
+    """An error that the policy only reports."""
+    sdk_error: Exception | None = None
+    attempts: int = 0
+    ms_queued: float = 0.0
+    ms_wire: float = 0.0
+    ms_check: float = 0.0
+
+    def context(self, **more: Any) -> dict[str, Any]:
+        """The keywords that every error of this call has."""
+        return {"tool": self.tool, "call_id": self.id, "named_safe": self.named_safe, **more}
+
+
+@final
+class Judge:
+    """What is known and wanted of one server: its contracts, the policies, who is told."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy = ENFORCE,
+        overrides: Mapping[str, Policy] | None = None,
+        safe: Iterable[str] = (),
+        contracts: Contracts | None = None,
+        hooks: Iterable[Hook] = (),
+        server: str | None = None,
+        hash_key: bytes | None = None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.contracts = _checked("contracts", Contracts() if contracts is None else contracts, Contracts)
+        self.server = _checked("server", server or "", str)
+        """Its name where the user gave one: the key of its contracts. What a server calls itself is no identity."""
+        self.policy = _checked("policy", policy, Policy)
+        self.voice = Voice(clock)
+        self._overrides = {name: _checked(f"overrides[{name!r}]", p, Policy) for name, p in (overrides or {}).items()}
+        if isinstance(safe, str):
+            raise TypeError(f"safe takes a list of names, not one: safe=[{safe!r}]")
+        self._safe = tuple(_checked("a name in safe", name, str) for name in safe)
+        self._hooks = tuple(hooks)
+        if not all(map(callable, self._hooks)):
+            raise TypeError("hooks takes functions of one Record")
+        self._hash_key = _checked("hash_key", secrets.token_bytes(32) if hash_key is None else hash_key, bytes)
+        self._clock = clock
+
+    def policy_for(self, tool: str) -> Policy:
+        """The policy of one tool: a name beats a glob, the first glob beats later ones."""
+        if (own := self._overrides.get(tool)) is not None:
+            return own
+        return next((p for glob, p in self._overrides.items() if fnmatchcase(tool, glob)), self.policy)
+
+    def contract(self, tool: str) -> Contract | None:
+        """What this tool promised, as far as is known."""
+        return self.contracts.get(tool, server=self.server)
+
+    def begin(self, tool: str, arguments: dict[str, Any] | None, protocol: str) -> Call:
+        """A new call of this tool."""
+        return Call(
+            id=secrets.token_hex(8),
+            tool=tool,
+            arguments=arguments,
+            policy=self.policy_for(tool),
+            named_safe=any(fnmatchcase(tool, name) for name in self._safe),
+            began=datetime.now(timezone.utc),
+            protocol=protocol,
+        )
+
+    def admit(self, call: Call) -> errors.GuardError | None:
+        """Take up the tool's contract; why the call is not to be sent, given it, or `None`."""
+        call.contract = contract = self.contract(call.tool)
+        policy, unsent = call.policy, call.context(outcome="not_sent")
+        if contract is None:
+            return errors.ToolNotListedError(**unsent) if policy.unlisted == "raise" else None
+        if contract.unusable is not None and policy.unenforceable == "raise":
+            unusable = contract.unusable
+            return errors.UnusableContractError(reason=unusable.reason, detail=unusable.detail, **unsent)
+        if not contract.declares_output and policy.undeclared == "raise" and not call.typed:
+            return errors.UnusableContractError(reason="undeclared", **unsent)
+        misfit = _arguments.held(call.arguments or {}, contract, policy)
+        if misfit.violations and policy.arguments != "allow":
+            error = errors.InvalidArgumentsError(violations=misfit.violations, truncated=misfit.truncated, **unsent)
+            if policy.arguments == "raise":
+                return error
+            call.noted = error
+        if misfit.unknown and policy.on_deviation("unknown_argument") == "raise":
+            return errors.InvalidArgumentsError(violations=misfit.unknown, **unsent)
+        if misfit.unknown:
+            call.deviations += (Deviation("unknown_argument", "; ".join(v.says for v in misfit.unknown[:3])),)
+        return None
+
+    def hear(self, call: Call, result: ToolResult) -> Verdict:
+        """The verdict over a result, with the deviations of its call."""
+        began = self._clock()
+        verdict = judged(result, call.contract, call.policy, tool=call.tool)
+        for deviation in call.deviations:
+            verdict = with_deviation(verdict, deviation)
+        call.result, call.verdict = result, verdict
+        call.ms_check += (self._clock() - began) * 1000
+        return verdict
+
+    def decide(self, call: Call, verdict: Verdict) -> Decision:
+        """What is to be done about the verdict of this call."""
+        policy = call.policy
+        if call.typed and isinstance(verdict, Unchecked) and verdict.reason == "undeclared":
+            policy = dataclasses.replace(policy, undeclared="allow")
+        return decide(verdict, policy, call.contract, call_id=call.id, named_safe=call.named_safe)
+
+    def tell(self, call: Call, decision: Decision, outcome: errors.Outcome) -> Record:
+        """Make the record of a call, say what is to be reported, and tell the hooks."""
+        if call.noted is not None and decision.error is None:
+            decision = Decision("report", call.noted)
+        record = self._record(call, decision, outcome)
+        if decision.action == "report":
+            self._report(record)
+        for hook in self._hooks:
+            try:
+                hook(record)
+            except Exception as exc:  # noqa: BLE001  # a hook never changes a call
+                name = _words.name(getattr(hook, "__qualname__", type(hook).__qualname__))
+                self.voice.say(
+                    logging.ERROR, ("hook", name), f"the hook {name} raised {type(exc).__name__}; the call goes on"
+                )
+        return record
+
+    def _record(self, call: Call, decision: Decision, outcome: errors.Outcome) -> Record:
+        verdict, contract = call.verdict, call.contract
+        error = None if decision.error is None else decision.error.kind
+        deviations = call.deviations if verdict is None else verdict.deviations
+        told = bool(self._hooks)
+        return Record(
+            time=call.began,
+            call_id=call.id,
+            server=_words.name(self.server) if self.server else None,
+            tool=_words.name(call.tool),
+            fingerprint=contract.fingerprint if told and contract is not None else None,
+            output_fingerprint=contract.output_fingerprint if told and contract is not None else None,
+            protocol=call.protocol,
+            policy=next((name for name, p in _PRESETS.items() if p == call.policy), "custom"),
+            arguments_hash=self._hash(call.arguments or {}) if told else None,
+            verdict=None if verdict is None else type(verdict).__name__,
+            source=verdict.source if isinstance(verdict, (Conforming, Violating)) else None,
+            deviations=tuple(d.code for d in deviations),
+            violations=tuple(Place(v.shown, v.keyword) for v in _violations(verdict, decision.error)),
+            error=error,
+            outcome=outcome,
+            action=decision.action,
+            attempts=(Attempt(error if decision.action == "raise" else None, outcome),) * call.attempts,
+            ms_queued=call.ms_queued,
+            ms_wire=call.ms_wire,
+            ms_check=call.ms_check,
+            result_bytes=_size(call) if told else None,
+            blocks=_blocks(call.result) if told else (),
+        )
+
+    def _hash(self, arguments: dict[str, Any]) -> str | None:
+        canonical = canonical_json(arguments)
+        return None if canonical is None else hmac.new(self._hash_key, canonical, hashlib.sha256).hexdigest()
+
+    def _report(self, record: Record) -> None:
+        what = record.error or ", ".join(record.deviations) or f"the result is unchecked ({record.verdict})"
+        level = logging.WARNING if record.error else logging.INFO
+        self.voice.say(level, (record.tool, what), _words.line(f"{record.tool}: {what} (call {record.call_id})"))
+
+
+T = TypeVar("T")
+
+
+def _checked(what: str, value: object, kind: type[T]) -> T:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} takes a {kind.__name__}, not {type(value).__name__}")
+    return value
+
+
+def _violations(verdict: Verdict | None, error: errors.GuardError | None) -> tuple[Violation, ...]:
+    if isinstance(verdict, Violating):
+        return verdict.violations
+    return error.violations if isinstance(error, (errors.OutputValidationError, errors.InvalidArgumentsError)) else ()
+
+
+def _size(call: Call) -> int | None:
+    return None if call.result is None else _bounds.measure(call.result.body, call.policy.limits, outside=1)[1]
+
+
+def _blocks(result: ToolResult | None) -> tuple[tuple[str, int], ...]:
+    if result is None or not isinstance(result.body, dict):
+        return ()
+    kinds = Counter(b["type"] if isinstance(b, dict) and is_known_block(b) else "*" for b in result.blocks)
+    return tuple(sorted(kinds.items()))

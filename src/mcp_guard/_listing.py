@@ -1,0 +1,212 @@
+"""`Listing`: reads the tools of a server, all pages, once for all who wait; knows when they are to be read again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, cast, final
+
+import anyio
+
+from mcp_guard import errors
+from mcp_guard._contract import Contract
+from mcp_guard._judge import Judge
+from mcp_guard.policy import Limits
+from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
+
+_DOUBT_SECONDS: Final = 5.0
+"""The least time between two listings that were only read again because something did not fit."""
+_ABSENT_KEPT: Final = 1_000
+_INVALID_PARAMS: Final = -32602
+
+
+class Signal(Protocol):
+    """Counts the server's words that its tools changed."""
+
+    @property
+    def changes(self) -> int:
+        """How often it said so."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A reading of the listing: when it was begun, until when it holds, and what went wrong."""
+
+    began: float
+    changes: int
+    expires: float | None
+    fault: Fault | None
+
+
+@final
+class Listing:
+    """The tools of one session's server."""
+
+    def __init__(self, seam: Seam, judge: Judge, signal: Signal | None, clock: Callable[[], float]) -> None:
+        self._seam = seam
+        self._judge = judge
+        self._signal = signal
+        self._clock = clock
+        self._lock = anyio.Lock()
+        self._last: Read | None = None
+        self._good: Read | None = None
+        self._doubted: float | None = None
+        self._absent: set[str] = set()
+
+    async def ensure(self, tool: str) -> Fault | None:
+        """Make the contract of a tool known before it is called. Gives what went wrong where a reading failed."""
+        if not self._is_fresh():
+            if self._good is None and self._judge.contract(tool) is not None and not self._changes():
+                return None  # contracts that were given need no listing, until the server says that they changed
+            if self._good is None or not self._failed_lately():
+                await self._read(self._last)
+            if self._last is not None and self._last.fault is not None:
+                return self._last.fault
+        if self._judge.contract(tool) is not None or tool in self._absent or not self._may_doubt():
+            return None
+        read = await self._read(self._last)
+        if read.fault is None and self._judge.contract(tool) is None and len(self._absent) < _ABSENT_KEPT:
+            self._absent.add(tool)
+        return None
+
+    async def doubt(self, before: float) -> bool:
+        """Read the listing again since a result did not fit, where it was read before that moment.
+
+        Whether there is another listing now than there was.
+        """
+        if (self._good is not None and self._good.began >= before) or not self._may_doubt():
+            return False
+        return (await self._read(self._last)).fault is None
+
+    async def refresh(self) -> Fault | None:
+        """Read the listing again now."""
+        return (await self._read(self._last)).fault
+
+    @property
+    def known(self) -> bool:
+        """Whether a listing was ever read."""
+        return self._good is not None
+
+    def _changes(self) -> int:
+        return 0 if self._signal is None else self._signal.changes
+
+    def _is_fresh(self) -> bool:
+        good = self._good
+        if good is None or good.changes != self._changes():
+            return False
+        return good.expires is None or self._clock() < good.expires
+
+    def _failed_lately(self) -> bool:
+        last = self._last
+        return last is not None and last.fault is not None and self._clock() - last.began < _DOUBT_SECONDS
+
+    def _may_doubt(self) -> bool:
+        now = self._clock()
+        if self._doubted is not None and now - self._doubted < _DOUBT_SECONDS:
+            return False
+        self._doubted = now
+        return True
+
+    async def _read(self, seen: Read | None) -> Read:
+        """Read all pages; those who ask while somebody reads share the reading."""
+        async with self._lock:
+            if self._last is not None and self._last is not seen and self._last.changes == self._changes():
+                return self._last
+            began, changes = self._clock(), self._changes()
+            expires, fault = await self._pages()
+            self._last = read = Read(began, changes, expires, fault)
+            if fault is None:
+                self._good = read
+                self._absent.clear()
+            return read
+
+    async def _pages(self) -> tuple[float | None, Fault | None]:
+        """Read the listing, and begin again, once, where a cursor is refused (specification, utilities/caching)."""
+        walked = await self._walk()
+        if walked.cursors and isinstance(walked.fault, PeerError) and walked.fault.code == _INVALID_PARAMS:
+            walked = await self._walk()
+        if walked.fault is None:
+            self._learn(walked)
+        return walked.expires, walked.fault
+
+    async def _walk(self) -> Walked:
+        limits = self._judge.policy.limits
+        walked = Walked()
+        cursor: str | None = None
+        while True:
+            asked = self._clock()
+            try:
+                page = await self._seam.page(cursor)
+            except Exception as exc:
+                walked.fault = self._seam.fault(exc)
+                if walked.fault is None:
+                    raise
+                return walked
+            if not isinstance(page.entries, list):
+                walked.fault = Unparsable(("unparsable",))
+                return walked
+            walked.entries += cast("list[object]", page.entries)
+            if page.ttl is not None:
+                expires = asked + max(page.ttl, 0.0)
+                walked.expires = expires if walked.expires is None else min(expires, walked.expires)
+            cursor = page.next_cursor
+            if cursor is None:  # the empty string is a cursor
+                return walked
+            full = len(walked.entries) >= limits.tools or len(walked.cursors) + 1 >= limits.pages
+            if full or cursor in walked.cursors:
+                walked.truncated = True
+                return walked
+            walked.cursors.add(cursor)
+
+    def _learn(self, walked: Walked) -> None:
+        limits = self._judge.policy.limits
+        contracts = [c for e in walked.entries[: limits.tools] if (c := _contract(e, limits)) is not None]
+        skipped = len(walked.entries) - len(contracts)
+        say = self._judge.voice.say
+        if skipped:
+            say(logging.WARNING, ("skipped",), f"{skipped} entries of the tool listing are no tools or over the limit")
+        if walked.truncated:
+            say(logging.WARNING, ("truncated",), "the tool listing was left before its end (listing_truncated)")
+        self._judge.contracts.listing_truncated = walked.truncated
+        self._judge.contracts.learn(contracts, server=self._judge.server)
+
+
+@dataclass(slots=True)
+class Walked:
+    """The pages of one listing."""
+
+    entries: list[object] = field(default_factory=list[object])
+    cursors: set[str] = field(default_factory=set[str])
+    expires: float | None = None
+    truncated: bool = False
+    fault: Fault | None = None
+
+
+def _contract(entry: object, limits: Limits) -> Contract | None:
+    """The contract of a listed entry; `None` where it is no tool. A bad entry spoils only itself."""
+    try:
+        contract = Contract.from_tool(entry, limits=limits)
+    except TypeError:
+        return None
+    return contract if contract.name else None
+
+
+def unlisted(fault: Fault, about: dict[str, Any]) -> errors.GuardError:
+    """The error for a listing that could not be read: nothing was sent."""
+    about = {**about, "outcome": "not_sent"}
+    match fault:
+        case PeerError(code, message, data):
+            return errors.ToolProtocolError(code=code, message=message, data=data, **about)
+        case TimedOut():
+            return errors.ToolTimeoutError(**about)
+        case Lost():
+            return errors.ConnectionLostError(**about)
+        case Unparsable() | NotFinal():
+            return errors.UnusableContractError(
+                reason="listing_failed",
+                detail="the SDK refused the whole page; connect() keeps what is good of it",
+                **about,
+            )

@@ -1,0 +1,313 @@
+"""Reads a schema's subschemas one at a time, as they are needed, and lets the engine be asked about each.
+
+A subschema is known to the engine by its address (the document's URI and a pointer), so that what it refers to stays in
+reach. References are resolved by `referencing`, over the documents at hand alone: nothing is ever fetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urldefrag, urljoin
+
+from mcp_guard._checks import Check, is_array, is_object, refused
+from mcp_guard._dialects import URIS, Dialect, dialect_of
+from mcp_guard._parts import Parts
+from mcp_guard._plain import Test, engine_steps
+from mcp_guard._rules import VOCABULARIES, Rule, Vocabulary
+
+if TYPE_CHECKING:
+    from referencing import Registry, Resource, Specification
+
+HOME: Final = "json-schema:///mcp-guard"
+"""The URI of a schema that has none."""
+
+_NODES: Final = 50_000
+_HOPS: Final = 100
+_EXPLOSIVE: Final = 200
+_HOLDERS: Final = (dict, list)
+_ONE: Final = frozenset(
+    {
+        "additionalItems",
+        "additionalProperties",
+        "contains",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+    }
+)
+_MANY: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+_NAMED: Final = frozenset({"dependencies", "dependentSchemas", "patternProperties", "properties"})
+_BESIDE: Final[dict[str, tuple[str, ...]]] = {
+    "additionalProperties": ("properties", "patternProperties"),
+    "additionalItems": ("items",),
+    "items": ("prefixItems",),
+    "contains": ("minContains", "maxContains"),
+}
+"""What else has to stand beside a keyword, so that it means the same."""
+
+
+class Node:
+    """One subschema, read: its keywords as checks and rules, its subschemas reached from it."""
+
+    __slots__ = ("_documents", "_keeps", "_kids", "_test", "address", "checks", "rules", "schema", "scope", "words")
+
+    def __init__(self, documents: Documents, schema: Any, scope: Scope) -> None:
+        self.schema = schema
+        self._documents = documents
+        self.scope = scope
+        self._kids: dict[int | str, Node] = {}
+        self._test: Test | bool | None = False
+        self._keeps: dict[str, Test | None] = {}
+        self.words: Mapping[str, Any] = {}
+        self.checks: list[tuple[str, Check]] = []
+        self.rules: list[tuple[str, Any, Rule]] = []
+        self.address = documents.addresses.get(id(schema))
+        if is_object(schema):
+            vocabulary = scope.vocabulary
+            alone = vocabulary.lone_ref and isinstance(schema.get("$ref"), str)
+            self.words = {"$ref": schema["$ref"]} if alone else schema
+            for word, asked in self.words.items():
+                if word in vocabulary.rules:
+                    self.rules.append((word, asked, vocabulary.rules[word]))
+                elif word in vocabulary.checks and (word != "format" or documents.formats):
+                    self.checks.append((word, vocabulary.checks[word](asked, schema)))
+        elif schema is False:
+            self.checks.append(("false", refused))
+
+    def sub(self, schema: Any) -> Node:
+        """A subschema of this one."""
+        kid = self._kids.get(id(schema))
+        if kid is None:
+            kid = self._kids[id(schema)] = self._documents.node(schema, self.scope, inside=True)
+        return kid
+
+    def target(self, keyword: str) -> Node:
+        """What a reference of this one points to."""
+        kid = self._kids.get(keyword)
+        if kid is None:
+            kid = self._kids[keyword] = self._documents.referred(keyword, self.words[keyword], self.scope)
+        return kid
+
+    @property
+    def trivial(self) -> bool:
+        """Nothing is asked."""
+        return not self.checks and not self.rules
+
+    def test(self) -> Test | None:
+        """The engine's own test of this subschema; `None` where it can't be asked."""
+        if isinstance(self._test, bool):
+            self._test = None if self.address is None else self._documents.parts.test({"$ref": self.address})
+        return self._test
+
+    def keeps(self, keyword: str) -> Test | None:
+        """The engine's own test of one keyword with subschemas; `None` where it can't be asked."""
+        if keyword not in self._keeps:
+            alone = self._alone(keyword)
+            self._keeps[keyword] = None if alone is None else self._documents.parts.test(alone)
+        return self._keeps[keyword]
+
+    def each(self) -> Test | None:
+        """The engine's own test of all elements of an array; `None` where it can't be asked."""
+        if "" not in self._keeps:
+            every = {"items": {"$ref": self.address}}
+            self._keeps[""] = None if self.address is None else self._documents.parts.test(every)
+        return self._keeps[""]
+
+    def _alone(self, keyword: str) -> dict[str, Any] | None:
+        if self.address is None:
+            return None
+        asked = self.words[keyword]
+        if keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+            address = self.target(keyword).address
+            return None if address is None else {"$ref": address}
+        shape = self._shape(keyword, asked)
+        if shape is None:
+            return None
+        alone: dict[str, Any] = {keyword: shape}
+        for word in _BESIDE.get(keyword, ()):
+            if word in self.words:
+                alone[word] = _open(self.words[word])
+        if keyword == "if":
+            alone |= {word: self._shape(word, self.words[word]) for word in ("then", "else") if word in self.words}
+        return alone
+
+    def _shape(self, keyword: str, asked: Any) -> Any:
+        address = f"{self.address}/{_token(keyword)}"
+        if keyword in _MANY and is_array(asked):
+            return [_pointed(schema, f"{address}/{index}") for index, schema in enumerate(asked)]
+        if keyword in _NAMED:
+            return {name: _pointed(schema, f"{address}/{_token(name)}") for name, schema in asked.items()}
+        return _pointed(asked, address) if keyword in _ONE else None
+
+
+def _pointed(schema: Any, address: str) -> Any:
+    return {"$ref": address} if isinstance(schema, dict) else schema
+
+
+def _open(word: Any) -> Any:
+    """The same names, patterns or places, with nothing asked of what is there."""
+    anything: dict[str, Any] = {}
+    if is_object(word):
+        return {name: anything for name in word}  # noqa: C420  # a fresh dictionary each would be no better
+    return [anything for _ in word] if is_array(word) else word
+
+
+def _token(token: str) -> str:
+    return quote(token.replace("~", "~0").replace("/", "~1"), safe="~!$&'()*+,;=:@")
+
+
+class Scope:
+    """Where a subschema stands: its dialect, and from where its references are resolved."""
+
+    __slots__ = ("key", "resolver", "vocabulary")
+
+    def __init__(self, vocabulary: Vocabulary, resolver: Any, *, dynamic: bool) -> None:
+        self.vocabulary = vocabulary
+        self.resolver = resolver
+        # the same subschema means something else where it was reached through other resources
+        self.key = tuple(dict.fromkeys(uri for uri, _ in resolver.dynamic_scope())) if dynamic else ()
+
+
+class Documents:
+    """A schema and the documents that it may refer to, for one way of taking `format`."""
+
+    def __init__(
+        self, schema: dict[str, Any], dialect: Dialect, resources: Mapping[str, dict[str, Any]], *, formats: bool
+    ) -> None:
+        from referencing import Registry
+
+        self.formats = formats
+        self.addresses: dict[int, str] = {}
+        self._nodes: dict[tuple[int, tuple[str, ...]], Node] = {}
+        self._tests: dict[tuple[str, int], tuple[Any, Test, Callable[[int], int]]] = {}
+        rules = VOCABULARIES[dialect]
+        own_id = schema.get("id" if dialect == "draft4" else "$id")
+        voided = rules.lone_ref and "$ref" in schema
+        home = urldefrag(urljoin(HOME, own_id))[0] if isinstance(own_id, str) and not voided else HOME
+        documents = {**resources, home: schema}
+        found = _Found()
+        for uri, document in documents.items():
+            self._index(uri, document, found)
+        self.parts = Parts(dialect, documents, formats=formats)
+        # A part of a document, asked about alone, is entered through no other resource, which a dynamic reference would
+        # tell; and each question may cost a pattern that the engine gives up only after a while.
+        self.explosive = found.explosive
+        self.guided = not found.explosive and not (found.dynamic and found.resources > 1)
+        self._dynamic = found.dynamic or found.published
+        nothing: Registry[Any] = Registry()
+        registry = nothing.with_resources(
+            (uri, _resource(document, _specification(dialect_of(document.get("$schema")) or dialect)))
+            for uri, document in documents.items()
+        )
+        if found.published:
+            from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it says that it is typed
+
+            registry = REGISTRY.combine(registry)
+            for uri in (uri.rstrip("#") for uri in URIS.values()):
+                # entered at its root, a metaschema has the dynamic scope that it is meant to have
+                self.addresses.setdefault(id(REGISTRY.contents(uri)), f"{uri}#")
+        scope = Scope(rules, registry.resolver(home), dynamic=self._dynamic)
+        self.root = self.node(schema, scope, inside=False)
+
+    def node(self, schema: Any, scope: Scope, *, inside: bool) -> Node:
+        """The node of a subschema. `inside`: it is a subschema of what the scope is of, and no reference's target."""
+        node = self._read(schema, scope, inside=inside)
+        for _ in range(_HOPS):
+            # a mere reference is what it refers to
+            if node.checks or [word for word, *_ in node.rules] != ["$ref"]:
+                break
+            node = self._read(*self._resolved("$ref", node.words["$ref"], node.scope), inside=False)
+        return node
+
+    def referred(self, keyword: str, reference: str, scope: Scope) -> Node:
+        """The node that a reference leads to."""
+        return self.node(*self._resolved(keyword, reference, scope), inside=False)
+
+    def keyword(self, keyword: str, asked: Any) -> tuple[Test, Callable[[int], int]]:
+        """The test of one keyword without subschemas, and what a text of a given length costs it in steps."""
+        key = (keyword, id(asked))
+        known = self._tests.get(key)
+        if known is None:
+            cost = engine_steps(asked) if keyword == "pattern" else _cheap
+            # `asked` is kept with it, so that nothing else can get its identity
+            known = self._tests[key] = (asked, self.parts.keyword(keyword, asked), cost)
+        return known[1], known[2]
+
+    def _read(self, schema: Any, scope: Scope, *, inside: bool) -> Node:
+        key = (id(schema), scope.key)
+        node = self._nodes.get(key)
+        if node is None:
+            if len(self._nodes) > _NODES:
+                self._nodes.clear()
+            node = self._nodes[key] = Node(self, schema, self._entered(schema, scope, inside=inside))
+        return node
+
+    def _entered(self, schema: Any, scope: Scope, *, inside: bool) -> Scope:
+        if not is_object(schema):
+            return scope
+        if inside and ("$id" in schema or "id" in schema):
+            resource = _resource(schema, _specification(scope.vocabulary.dialect))
+            scope = Scope(scope.vocabulary, scope.resolver.in_subresource(resource), dynamic=self._dynamic)
+        other = dialect_of(schema.get("$schema"))
+        if other is not None and other != scope.vocabulary.dialect:
+            scope = Scope(VOCABULARIES[other], scope.resolver, dynamic=self._dynamic)
+        return scope
+
+    def _resolved(self, keyword: str, reference: str, scope: Scope) -> tuple[Any, Scope]:
+        from referencing.jsonschema import lookup_recursive_ref
+
+        if keyword == "$recursiveRef":
+            resolved = lookup_recursive_ref(scope.resolver)
+        else:
+            resolved = scope.resolver.lookup(reference)
+        return resolved.contents, Scope(scope.vocabulary, resolved.resolver, dynamic=self._dynamic)
+
+    def _index(self, uri: str, document: dict[str, Any], found: _Found) -> None:
+        todo: list[tuple[str, Any]] = [(f"{uri}#", document)]
+        while todo:
+            address, part = todo.pop()
+            if is_array(part):
+                todo += [(f"{address}/{index}", each) for index, each in enumerate(part) if isinstance(each, _HOLDERS)]
+                continue
+            self.addresses[id(part)] = address
+            found.look(part)
+            todo += [(f"{address}/{_token(name)}", each) for name, each in part.items() if isinstance(each, _HOLDERS)]
+
+
+class _Found:
+    """What is to be known about a whole document before any part of it is asked about."""
+
+    def __init__(self) -> None:
+        self.resources = 0
+        self.dynamic = False
+        self.published = False
+        self.explosive = False
+
+    def look(self, part: dict[str, Any]) -> None:
+        # what stands in `const` or the like is taken for a schema too: it costs speed and nothing else
+        self.resources += "$id" in part or "id" in part
+        self.dynamic = self.dynamic or "$dynamicRef" in part or "$recursiveRef" in part
+        reference, pattern, patterns = part.get("$ref"), part.get("pattern"), part.get("patternProperties")
+        if isinstance(reference, str) and "json-schema.org/" in reference:
+            self.published = True
+        for each in (pattern, *(patterns if is_object(patterns) else ())):
+            if isinstance(each, str) and engine_steps(each)(1_000) >= _EXPLOSIVE:
+                self.explosive = True
+
+
+def _cheap(length: int) -> int:
+    return length >> 12
+
+
+def _specification(dialect: Dialect) -> Specification[Any]:
+    from referencing.jsonschema import specification_with
+
+    return specification_with(URIS[dialect])
+
+
+def _resource(document: Any, default: Specification[Any]) -> Resource[Any]:
+    return default.create_resource(document)

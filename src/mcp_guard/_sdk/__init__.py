@@ -1,0 +1,112 @@
+"""The seams: how a call is sent and a listing read through one SDK. Here: what a seam is, in neutral words.
+
+A seam sends, and tells what went wrong in neutral words (`Fault`); it judges nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, final
+
+SeamName = Literal["auto", "send_request", "call_tool"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a tool listing: the entries as they came, the cursor of the next page, its time to live in seconds."""
+
+    entries: Sequence[object]
+    next_cursor: str | None
+    ttl: float | None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PeerError:
+    """The peer answered with a JSON-RPC error."""
+
+    code: int
+    message: str
+    data: Any
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The session's own timeout struck."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The connection is gone. `sent`: whether the request may have reached the peer."""
+
+    sent: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Unparsable:
+    """The SDK's own parser refused the answer, and lost it. `problems`: codes of what was wrong."""
+
+    problems: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NotFinal:
+    """The answer asks for more, and nobody drives the rounds."""
+
+    result_type: str
+
+
+Fault: TypeAlias = PeerError | TimedOut | Lost | Unparsable | NotFinal
+
+
+class Seam(Protocol):
+    """What the guard needs of a target."""
+
+    @property
+    def protocol(self) -> str:
+        """The negotiated protocol version; 2025-11-25 where the SDK does not tell."""
+        ...
+
+    @property
+    def server(self) -> str | None:
+        """What the server calls itself, where the SDK tells."""
+        ...
+
+    @property
+    def resends_header_mismatch(self) -> bool:
+        """Whether the target itself lists again and resends after -32020 (specification 2026-07-28)."""
+        ...
+
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+        """Send one `tools/call`, past the SDK's own output check, and give the answer as raw as the SDK has it."""
+        ...
+
+    async def page(self, cursor: str | None) -> Page:
+        """Read one page of `tools/list`. The empty string is a cursor."""
+        ...
+
+    def fault(self, exc: Exception) -> Fault | None:
+        """What this exception of the SDK means; `None`: it is not about the peer and goes on as it is."""
+        ...
+
+    def to_sdk(self, answer: Any) -> Any:
+        """The answer as the SDK's own result.
+
+        Raises:
+            ValueError: The SDK's model can't hold it.
+        """
+        ...
+
+    def filled(self, result: Any, value: Any, meta: dict[str, Any]) -> Any:
+        """A copy of an SDK's result in which `value` is the structured content and `meta` its `_meta`.
+
+        Raises:
+            ValueError: The SDK's model can't hold it.
+        """
+        ...

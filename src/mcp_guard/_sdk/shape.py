@@ -1,0 +1,59 @@
+"""What both SDKs' seams share: the shapes that are known, and what a refusal of the SDK's own parser means."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Final
+
+import pydantic
+
+from mcp_guard._sdk import Unparsable
+
+_CODES: Final = {
+    "content": "content_type",
+    "structuredContent": "structured_not_object",
+    "isError": "error_flag",
+    "resultType": "result_type_missing",
+}
+
+
+def refuse(target: object) -> TypeError:
+    """The sentence for a target that can't be guarded."""
+    kind = type(target)
+    return TypeError(
+        "guard() takes an mcp.ClientSession, on mcp 2.x an mcp.Client too, or an object whose .session is one; "
+        f"this is a {kind.__module__}.{kind.__qualname__}"
+    )
+
+
+def require(owner: object, method: str, parameters: list[str]) -> None:
+    """Make sure that a method of the SDK's still has the shape that the seam was built for.
+
+    Raises:
+        TypeError: It has not: the SDK moved, or a subclass changed it.
+    """
+    found = getattr(type(owner), method, None)
+    if inspect.iscoroutinefunction(found) and list(inspect.signature(found).parameters)[: len(parameters)] == parameters:
+        return
+    raise TypeError(
+        f"guard() does not know this shape of {type(owner).__qualname__}: it expects the coroutine method "
+        f"{method}({', '.join(parameters)}); without it a result could pass unseen or be lost"
+    )
+
+
+def unparsable(exc: pydantic.ValidationError) -> Unparsable | None:
+    """What the SDK's parser did not like about an answer; `None` where the caller's own request did not parse."""
+    if exc.title.endswith(("Params", "Request")):
+        return None
+    # not the whole errors(): input and context quote the server
+    errors: list[Any] = exc.errors(include_input=False, include_url=False, include_context=False)
+    return Unparsable(tuple(sorted({_code(e) for e in errors})) or ("unparsable",))
+
+
+def _code(error: dict[str, Any]) -> str:
+    names = [x for x in error["loc"] if isinstance(x, str)]
+    if "content" in names:
+        if error["type"] == "missing" and error["loc"][-1] == "content":
+            return "content_missing"
+        return "content_type" if error["loc"][-1] == "content" else "unknown_block"
+    return next((_CODES[n] for n in names if n in _CODES), "unparsable")

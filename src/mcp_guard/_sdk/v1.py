@@ -1,0 +1,137 @@
+"""The seam for mcp 1.x: the public `send_request`, with a result type that takes whatever came."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Mapping
+from typing import Any, cast
+
+import anyio
+import pydantic
+from mcp import ClientSession, types
+from mcp.shared.exceptions import McpError
+
+from mcp_guard._log import logger
+from mcp_guard._result import LEGACY
+from mcp_guard._sdk import Fault, Lost, Page, PeerError, Seam, SeamName, TimedOut
+from mcp_guard._sdk.hook import Hook, hook_of
+from mcp_guard._sdk.shape import refuse, require, unparsable
+
+_CHECK = "_validate_tool_result"
+
+
+class AsSent(pydantic.BaseModel):
+    """An answer as it came: the SDK's own models would refuse what the guard is there to see."""
+
+    model_config = pydantic.ConfigDict(extra="allow")
+
+
+def seam_of(target: object, seam: SeamName) -> Seam:
+    """The seam for a 1.x session, or for what has one as its `.session`.
+
+    Raises:
+        TypeError: There is none, or it is of a shape that is not known.
+    """
+    session = target if isinstance(target, ClientSession) else getattr(target, "session", None)
+    if not isinstance(session, ClientSession):
+        raise refuse(target)
+    if seam == "call_tool":
+        require(session, _CHECK, ["self", "name", "result"])
+        return CallTool(session)
+    require(session, "send_request", ["self", "request", "result_type"])
+    return SendRequest(session)
+
+
+class SendRequest:
+    """Past the SDK's `call_tool`, which checks and raises."""
+
+    protocol = LEGACY
+    server = None
+    resends_header_mismatch = True  # there are no such headers before 2026-07-28
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+        self.call_tool = session.call_tool
+        if getattr(session.call_tool, "__func__", None) is not ClientSession.call_tool or (
+            inspect.unwrap(ClientSession.call_tool).__module__ != ClientSession.__module__
+        ):
+            logger.log(
+                logging.WARNING,
+                "ClientSession.call_tool is patched or overridden here, and this guard goes past it; "
+                'guard(..., seam="call_tool") goes through it',
+            )
+
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+        """Send one `tools/call`, and give the answer as the dict that came."""
+        more = {k: v for k, v in options.items() if k != "meta"}
+        if more.keys() - {"progress_callback"}:
+            raise TypeError(f"call_tool of mcp 1.x has no keyword {', '.join(sorted(more.keys() - {'progress_callback'}))}")
+        meta = options.get("meta")
+        params = types.CallToolRequestParams(
+            name=name,
+            arguments=arguments,
+            **({} if meta is None else {"_meta": types.RequestParams.Meta(**meta)}),
+        )
+        return await self._send(types.CallToolRequest(method="tools/call", params=params), **more)
+
+    async def page(self, cursor: str | None) -> Page:
+        """Read one page of `tools/list`, each entry as it came: one bad entry spoils only itself."""
+        params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
+        answer = await self._send(types.ListToolsRequest(method="tools/list", params=params))
+        return Page(answer.get("tools"), answer.get("nextCursor"), None)
+
+    async def _send(self, request: Any, **options: Any) -> dict[str, Any]:
+        answer = await self._session.send_request(types.ClientRequest(request), cast("Any", AsSent), **options)
+        return cast("AsSent", answer).model_extra or {}
+
+    def fault(self, exc: Exception) -> Fault | None:
+        """What this exception of the SDK means; `None`: it is not about the peer."""
+        if isinstance(exc, McpError):
+            # a peer can forge code and words of a local timeout, but not this
+            if isinstance(exc.__context__, TimeoutError):
+                return TimedOut()
+            error = exc.error
+            if error.code == types.CONNECTION_CLOSED and error.message == "Connection closed":
+                return Lost(sent=True)
+            return PeerError(error.code, error.message, error.data)
+        if isinstance(exc, (anyio.ClosedResourceError, anyio.BrokenResourceError)):
+            return Lost(sent=False)  # only writing the request raises these
+        return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else None
+
+    def to_sdk(self, answer: Any) -> types.CallToolResult:
+        """The answer as the SDK's own result.
+
+        Raises:
+            ValueError: The SDK's model can't hold it.
+        """
+        if isinstance(answer, types.CallToolResult):
+            return answer
+        result = types.CallToolResult.model_validate(answer)
+        if "isError" in result.model_fields_set and not isinstance(answer["isError"], bool):
+            raise ValueError("isError")
+        return result
+
+    def filled(self, result: Any, value: Any, meta: dict[str, Any]) -> types.CallToolResult:
+        """A copy of a result in which `value` is the structured content.
+
+        Raises:
+            ValueError: The SDK's model can't hold it.
+        """
+        if not isinstance(value, dict):
+            raise ValueError("structuredContent")
+        return cast("types.CallToolResult", result.model_copy(update={"structuredContent": value, "meta": meta}))
+
+
+class CallTool(SendRequest):
+    """Through the SDK's `call_tool`, for code that patched it; its own check is taken over while the call runs."""
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+        self.call_tool = session.call_tool
+
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+        """Send one `tools/call`, and give the SDK's result."""
+        hook: Hook = hook_of(self._session, _CHECK)
+        with hook.passing(name):
+            return await self.call_tool(name, arguments, **options)

@@ -1,0 +1,144 @@
+"""The seam for mcp 2.x: the ordinary `call_tool`, with the public `validate_tool_result` taken over while it runs.
+
+So the SDK's `input_required` loop, its claims and its header recovery go on working.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import anyio
+import mcp_types as types
+import pydantic
+from mcp import Client, ClientSession, InputRequiredRoundsExceededError, MCPError
+from mcp.client.extension import UnexpectedClaimedResult
+
+from mcp_guard._log import logger
+from mcp_guard._result import LEGACY, MODERN
+from mcp_guard._sdk import Fault, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
+from mcp_guard._sdk.hook import hook_of
+from mcp_guard._sdk.shape import refuse, require, unparsable
+
+_CHECK: Final = "validate_tool_result"
+_SHAPE: Final = ["self", "name", "result"]
+
+
+def seam_of(target: object, seam: SeamName) -> Seam:
+    """The seam for a 2.x session or `Client`, or for what has a session as its `.session`.
+
+    Raises:
+        TypeError: There is none, or it is of a shape that is not known.
+        ValueError: The seam is not there on mcp 2.x.
+    """
+    if seam == "send_request":
+        raise ValueError("seam='send_request' is for mcp 1.x: on 2.x it would go past the SDK's rounds and headers")
+    if isinstance(target, Client):
+        return ClientSeam(target)
+    session = target if isinstance(target, ClientSession) else getattr(target, "session", None)
+    if not isinstance(session, ClientSession):
+        raise refuse(target)
+    require(session, _CHECK, _SHAPE)
+    return SessionSeam(session)
+
+
+class SessionSeam:
+    """For a `ClientSession`: what is not final comes back as it is, and is judged."""
+
+    resends_header_mismatch = False
+
+    def __init__(self, session: ClientSession) -> None:
+        self._session = session
+        self.call_tool: Any = session.call_tool
+
+    @property
+    def protocol(self) -> str:
+        """The negotiated protocol version."""
+        return self._live().protocol_version or LEGACY
+
+    @property
+    def server(self) -> str | None:
+        """What the server calls itself. Its own word: a label, no identity."""
+        info = self._live().server_info
+        return None if info is None else info.name
+
+    def _live(self) -> ClientSession:
+        return self._session
+
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+        """Send one `tools/call`, and give the SDK's result."""
+        return await self._passed(name, arguments, {"allow_input_required": True, "allow_claimed": True, **options})
+
+    async def _passed(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+        with hook_of(self._live(), _CHECK).passing(name) as asked:
+            result = await self.call_tool(name, arguments, **options)
+        if isinstance(result, types.CallToolResult) and not result.is_error and not asked[0]:
+            logger.log(
+                logging.WARNING,
+                "the SDK did not ask for its own output check here: call_tool was overridden, or the SDK moved; "
+                "the guard judges the result all the same",
+            )
+        return result
+
+    async def page(self, cursor: str | None) -> Page:
+        """Read one page of `tools/list`, through the SDK, so that its header rules stay right."""
+        return self._page(await self._live().list_tools(params=types.PaginatedRequestParams(cursor=cursor)))
+
+    def _page(self, result: types.ListToolsResult) -> Page:
+        modern = self.protocol >= MODERN
+        return Page(result.tools, result.next_cursor, result.ttl_ms / 1000 if modern else None)
+
+    def fault(self, exc: Exception) -> Fault | None:
+        """What this exception of the SDK means; `None`: it is not about the peer."""
+        if isinstance(exc, MCPError):
+            # a peer can forge code and words of a local timeout, but not this
+            if isinstance(exc.__context__, TimeoutError):
+                return TimedOut()
+            if exc.code == types.CONNECTION_CLOSED and exc.message == "Connection closed":
+                return Lost(sent=True)
+            return PeerError(exc.code, exc.message, exc.data)
+        if isinstance(exc, InputRequiredRoundsExceededError):
+            return NotFinal("input_required")
+        if isinstance(exc, UnexpectedClaimedResult):
+            return NotFinal("task")
+        if isinstance(exc, (anyio.ClosedResourceError, anyio.BrokenResourceError)):
+            return Lost(sent=True)
+        return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else None
+
+    def to_sdk(self, answer: Any) -> Any:
+        """The answer, which is the SDK's own result."""
+        return answer
+
+    def filled(self, result: Any, value: Any, meta: dict[str, Any]) -> types.CallToolResult:
+        """A copy of a result in which `value` is the structured content."""
+        return cast("types.CallToolResult", result.model_copy(update={"structured_content": value, "meta": meta}))
+
+
+class ClientSeam(SessionSeam):
+    """For a `Client`, which drives `input_required` and claims itself. Its session is there only once it is entered."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.call_tool: Any = client.call_tool
+        self._checked: ClientSession | None = None
+
+    @property
+    def resends_header_mismatch(self) -> bool:
+        """Since 2.3 the client itself lists again and resends after -32020."""
+        return hasattr(Client, "_relist_tool")
+
+    def _live(self) -> ClientSession:
+        session = self._client.session
+        if session is not self._checked:
+            require(session, _CHECK, _SHAPE)
+            self._checked = session
+        return session
+
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+        """Send one `tools/call`, rounds and all, and give the SDK's result."""
+        return await self._passed(name, arguments, options)
+
+    async def page(self, cursor: str | None) -> Page:
+        """Read one page of `tools/list`, past the client's own cache: the guard keeps the contracts."""
+        return self._page(await self._client.list_tools(cursor=cursor, cache_mode="refresh"))

@@ -1,0 +1,377 @@
+"""`guard`, `attach` and `GuardedSession`: a session whose every tool call is held against the tool's contract."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
+
+import pydantic_core
+from typing_extensions import Self, TypeForm
+
+from mcp_guard._calling import Caller
+from mcp_guard._data import as_fact, data_of, sdk_result
+from mcp_guard._judge import Call, Judge
+from mcp_guard._listing import Listing, unlisted
+from mcp_guard._notifications import Notifications
+from mcp_guard._sdk import Seam, SeamName
+from mcp_guard._sdk.choose import seam_of
+from mcp_guard._verdict import Verdict
+from mcp_guard.contracts import Contracts
+from mcp_guard.policy import ENFORCE, Policy
+from mcp_guard.records import Hook, Record
+
+if TYPE_CHECKING:
+    from mcp_guard._into import Into
+
+T = TypeVar("T")
+TargetT = TypeVar("TargetT")
+Progress = Callable[[float, float | None, str | None], Awaitable[None]]
+
+class _Unset:
+    """The guard's own timeout, where the caller names none."""
+
+
+_UNSET: Final = _Unset()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A result and what was found about it. `result` is the raw answer: a dict on mcp 1.x, the SDK's object on 2.x."""
+
+    result: Any
+    verdict: Verdict
+    record: Record
+
+
+class GuardedSession(Generic[TargetT]):
+    """A session whose tool calls are judged. Made by `guard`; every attribute not named here is the target's own."""
+
+    def __init__(
+        self,
+        target: TargetT,
+        seam: Seam,
+        *,
+        policy: Policy = ENFORCE,
+        overrides: Mapping[str, Policy] | None = None,
+        safe: Iterable[str] = (),
+        contracts: Contracts | None = None,
+        hooks: Iterable[Hook] = (),
+        timeout: float | None = 60.0,
+        notifications: Notifications | None = None,
+        server: str | None = None,
+        hash_key: bytes | None = None,
+    ) -> None:
+        if notifications is not None and not isinstance(notifications, Notifications):
+            raise TypeError("notifications takes the Notifications that was given to the session as message_handler")
+        self.target = target
+        """What was wrapped."""
+        self._seam = seam
+        self._judge = Judge(
+            policy=policy,
+            overrides=overrides,
+            safe=safe,
+            contracts=contracts,
+            hooks=hooks,
+            server=server,
+            hash_key=hash_key,
+            clock=time.monotonic,
+        )
+        self._timeout = _seconds(timeout)
+        self._listing = Listing(seam, self._judge, notifications, time.monotonic)
+        self._caller = Caller(seam, self._judge, self._listing, time.monotonic)
+
+    @property
+    def contracts(self) -> Contracts:
+        """What is known of the tools' contracts."""
+        return self._judge.contracts
+
+    @overload
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: None = None,
+        timeout: float | timedelta | None | _Unset = _UNSET,
+        progress_callback: Progress | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> Any: ...
+
+    @overload
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: TypeForm[T],
+        timeout: float | timedelta | None | _Unset = _UNSET,
+        progress_callback: Progress | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> T: ...
+
+    @overload
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: Callable[[Any], T],
+        timeout: float | timedelta | None | _Unset = _UNSET,
+        progress_callback: Progress | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> T: ...
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        into: Any = None,
+        timeout: float | timedelta | None | _Unset = _UNSET,
+        progress_callback: Progress | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> Any:
+        """Call a tool and give its validated data.
+
+        Without an outputSchema the structured content as it came, else the text of the blocks joined by newlines.
+
+        Args:
+            name: The tool's name on the wire.
+            arguments: Its arguments. What is no JSON (dates, enums, models) is taken as the SDK serialises it.
+            into: A type that pydantic's `TypeAdapter` takes, or a function of the value. The data is held against the
+                contract first, then turned into it with the meaning of pydantic's JSON mode.
+            timeout: Seconds for the whole call, its listing and all its rounds; `None` for none. 60 unless `guard` was
+                told otherwise.
+            progress_callback: As in the SDK's `call_tool`.
+            meta: The request's `_meta`.
+
+        Raises:
+            GuardError: One of its subclasses: there is no data that can be relied on. `outcome` tells whether the tool
+                ran, `retry_safe` whether a second call can do harm.
+            TypeError: An argument of the caller's own is of the wrong type.
+        """
+        wanted = _wanted(into)
+        call = self._begin(name, arguments, timeout)
+        call.typed = wanted is not None
+        options = _given(progress_callback=progress_callback, meta=meta)
+        value, _ = await self._caller.run(call, options, functools.partial(data_of, into=wanted))
+        return value
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        read_timeout_seconds: float | timedelta | None = None,
+        progress_callback: Progress | None = None,
+        **options: Any,
+    ) -> Any:
+        """Call a tool and give the SDK's own `CallToolResult`: the target's `call_tool`, its keywords included.
+
+        `read_timeout_seconds` may be a number or a timedelta on either SDK; it bounds the whole call. Where the value
+        was read from the text, the result is a copy with the structured content filled in and
+        ``_meta["mcp-guard/source"] == "text"``; the SDK's own object is never changed.
+
+        Raises:
+            GuardError: As `call`, where the policy says so. `MalformedResultError` besides where the SDK's model can't
+                hold what came.
+        """
+        timeout = _UNSET if read_timeout_seconds is None else read_timeout_seconds
+        call = self._begin(name, arguments, timeout, quiet=True)
+        passed = {**_given(progress_callback=progress_callback), **options}
+        conclude = functools.partial(sdk_result, seam=self._seam, options=options)
+        result, _ = await self._caller.run(call, passed, conclude)
+        return result
+
+    async def judge(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | timedelta | None | _Unset = _UNSET,
+        progress_callback: Progress | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> Judged:
+        """Call a tool and give the result with its verdict and record. Nothing is raised about a result that came.
+
+        Raises:
+            GuardError: There is no result: nothing was sent, or no answer came.
+        """
+        call = self._begin(name, arguments, timeout, quiet=True)
+        options = _given(progress_callback=progress_callback, meta=meta)
+        verdict, record = await self._caller.run(call, options, as_fact)
+        return Judged(verdict.result, verdict, record)
+
+    async def refresh(self) -> Contracts:
+        """List the server's tools again now.
+
+        Raises:
+            GuardError: The listing can't be read; what was known stays known.
+        """
+        if (fault := await self._listing.refresh()) is not None:
+            raise unlisted(fault, {})
+        return self.contracts
+
+    async def __aenter__(self) -> Self:
+        """Enter the target."""
+        await cast("Any", self.target).__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        """Leave the target."""
+        left: bool | None = await cast("Any", self.target).__aexit__(kind, error, trace)
+        return left
+
+    def __getattr__(self, name: str) -> Any:
+        """Every other attribute is the target's own."""
+        if name == "target":  # not made yet, or being copied
+            raise AttributeError(name)
+        return getattr(self.target, name)
+
+    def __repr__(self) -> str:
+        return f"<GuardedSession of {type(self.target).__name__}, {len(self.contracts)} contracts>"
+
+    def _begin(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None,
+        timeout: float | timedelta | None | _Unset,
+        *,
+        quiet: bool = False,
+    ) -> Call:
+        """Take a call up. `quiet`: under OBSERVE the guard sets no timeout of its own."""
+        if not isinstance(name, str):
+            raise TypeError(f"a tool's name is a str, not {type(name).__name__}")
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise TypeError(f"the arguments of {name!r} are a dict or None, not {type(arguments).__name__}")
+        call = self._judge.begin(name, None if arguments is None else _as_sent(arguments), self._seam.protocol)
+        if isinstance(timeout, _Unset):
+            call.timeout = None if quiet and call.policy.observes else self._timeout
+        else:
+            call.timeout = _seconds(timeout)
+        return call
+
+
+@final
+class AttachedSession(GuardedSession[TargetT]):
+    """A session that is guarded itself: its own `call_tool` is. Made by `attach`."""
+
+    def detach(self) -> None:
+        """Give the session its own `call_tool` back. Doing it twice does no harm."""
+        own = vars(self.target)
+        if getattr(own.get("call_tool"), "__self__", None) is self:
+            del own["call_tool"]
+
+
+def guard(
+    target: TargetT,
+    *,
+    policy: Policy = ENFORCE,
+    overrides: Mapping[str, Policy] | None = None,
+    safe: Iterable[str] = (),
+    contracts: Contracts | None = None,
+    hooks: Iterable[Hook] = (),
+    timeout: float | None = 60.0,
+    notifications: Notifications | None = None,
+    server: str | None = None,
+    hash_key: bytes | None = None,
+    seam: SeamName = "auto",
+) -> GuardedSession[TargetT]:
+    """Put a guard round a session. The session itself is not changed, and nothing is sent yet.
+
+    Args:
+        target: A `ClientSession` of mcp 1.x or 2.x, a `Client` of 2.x (entered or not), or an object whose `.session`
+            is one.
+        policy: What to do about each kind of verdict.
+        overrides: Other policies by tool name or glob. A name beats a glob, the first glob beats later ones.
+        safe: Names or globs of tools that may run twice, as far as you know. What a server says of its tools is not
+            believed.
+        contracts: Where to keep what is known of the tools. Share one between guards, with a `server` name each, and
+            they share what is listed.
+        hooks: Told of every call, before anything is raised.
+        timeout: Seconds for a call, over all its rounds; `None` for none.
+        notifications: The `Notifications` that the session was made with.
+        server: A name for the server, as the key of its contracts and in records.
+        hash_key: The key of `Record.arguments_hash`; without it one is made for this guard.
+        seam: How calls are sent on mcp 1.x: ``"send_request"``, the default there, sees the answer as it was sent;
+            ``"call_tool"`` goes through code that patched `ClientSession.call_tool`.
+
+    Raises:
+        TypeError: The target can't be guarded, or an argument is of the wrong type.
+        ValueError: An argument has a value that is not known.
+    """
+    return GuardedSession(
+        target,
+        seam_of(target, seam),
+        policy=policy,
+        overrides=overrides,
+        safe=safe,
+        contracts=contracts,
+        hooks=hooks,
+        timeout=timeout,
+        notifications=notifications,
+        server=server,
+        hash_key=hash_key,
+    )
+
+
+def attach(session: TargetT, **same: Any) -> AttachedSession[TargetT]:
+    """Guard the very object: afterwards its own `call_tool` is guarded, for code that insists on a real session.
+
+    Takes what `guard` takes. `detach()` of what comes back undoes it.
+
+    Raises:
+        TypeError: As `guard`.
+        ValueError: As `guard`; or the session is attached already.
+    """
+    if isinstance(getattr(vars(session).get("call_tool"), "__self__", None), GuardedSession):
+        raise ValueError("this session is attached already; detach() what attach() gave before")
+    attached = AttachedSession(session, seam_of(session, same.pop("seam", "auto")), **same)
+    cast("Any", session).call_tool = attached.call_tool
+    return attached
+
+
+def _wanted(into: Any) -> Into[Any] | None:
+    if into is None:
+        return None
+    from mcp_guard._into import Into  # noqa: PLC0415  # pydantic's core is loaded only where it is asked for
+
+    return Into[Any](into)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {k: v for k, v in options.items() if v is not None}
+
+
+def _seconds(timeout: float | timedelta | None) -> float | None:
+    """A timeout in either SDK's spelling, in seconds."""
+    if isinstance(timeout, timedelta):
+        timeout = timeout.total_seconds()
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+        raise TypeError(f"a timeout is a number of seconds, a timedelta or None, not {type(timeout).__name__}")
+    if math.isnan(timeout) or timeout < 0:
+        raise ValueError(f"a timeout is a positive number of seconds, not {timeout}")
+    return float(timeout)
+
+
+def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the SDK will serialise them: dates, enums, decimals, tuples and models become JSON.
+
+    Raises:
+        TypeError: There is something in them that no JSON can be made of.
+    """
+    try:
+        sent: Any = pydantic_core.to_jsonable_python(dict(arguments), by_alias=True, inf_nan_mode="constants")
+    except (pydantic_core.PydanticSerializationError, ValueError) as exc:
+        raise TypeError(f"the arguments hold what no JSON can be made of: {type(exc).__name__}") from exc
+    return cast("dict[str, Any]", sent)
