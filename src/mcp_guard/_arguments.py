@@ -9,7 +9,7 @@ from typing import Any, Final, final
 
 from mcp_guard import _bounds, _words
 from mcp_guard._contract import Contract
-from mcp_guard._facts import Violation, json_type
+from mcp_guard._facts import Violation, is_object, json_type
 from mcp_guard._schema import Undecided
 from mcp_guard.policy import Policy
 
@@ -27,7 +27,17 @@ class Misfit:
 _FITS: Final = Misfit()
 # Where inputSchema has one of these at its root, its `properties` are not all the names that it knows.
 _OPEN: Final = frozenset(
-    {"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties", "additionalProperties"}
+    {
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "dependentSchemas",
+        "patternProperties",
+        "additionalProperties",
+    }
 )
 
 
@@ -53,7 +63,7 @@ def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Mi
 
 def _unknown(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Violation, ...]:
     named = schema.get("properties")
-    if not isinstance(named, dict) or not named or not _OPEN.isdisjoint(schema):
+    if not is_object(named) or not named or not _OPEN.isdisjoint(schema):
         return ()
     return tuple(_unnamed(name, arguments[name], list(named)) for name in arguments if name not in named)
 

@@ -28,8 +28,9 @@ def scan(value: object, limits: Limits, *, outside: int = 0) -> tuple[Problem, .
 
 
 def measure(value: object, limits: Limits, *, outside: int = 0) -> tuple[tuple[Problem, ...], int]:
-    """Why `value` is no JSON value within `limits`: nothing, one limit, or the distinct problems sorted by
-    code. Then its size, as far as it was walked.
+    """Why `value` is no JSON value within `limits`, and its size as far as it was walked.
+
+    The problems are none, one limit, or the distinct ones sorted by code.
 
     A level is an object or an array: ``1`` has none, ``{}`` and ``[1]`` have one, ``[[]]`` two; `limits.depth` of them
     are let through, one more is not. The first `outside` levels are not counted, for containers that are ours or the

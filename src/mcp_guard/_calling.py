@@ -1,4 +1,4 @@
-"""`Caller`: the way of one call. Contract first, then the request, then the verdict, then who is told; an error last."""
+"""`Caller`: the way of one call: its contract, the request, the verdict, who is told of it; an error comes last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcp_guard._facts import Deviation, Problem
 from mcp_guard._judge import Call, Judge
 from mcp_guard._listing import Listing, unlisted
 from mcp_guard._result import ToolResult
-from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
+from mcp_guard._sdk import Answer, Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
 from mcp_guard._verdict import Conforming, Missing, Verdict, Violating, with_deviation
 from mcp_guard.records import Record
 
@@ -36,9 +36,7 @@ class Caller:
         self._listing = listing
         self._clock = clock
 
-    async def run(
-        self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]
-    ) -> tuple[T, Record]:
+    async def run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> tuple[T, Record]:
         """Make a call, conclude from its verdict, tell of it; give what was concluded and the record, or raise.
 
         Raises:
@@ -83,38 +81,38 @@ class Caller:
         if (refusal := self._judge.admit(call)) is not None:
             return refusal
         sent = self._clock()
-        answer, fault = await self._sent(call, options)
-        if fault is not None:
-            return _lost(fault, call)
-        verdict = self._judge.hear(call, ToolResult.of(answer, protocol=call.protocol))
+        answer = await self._sent(call, options)
+        if not isinstance(answer, Answer):
+            return _lost(answer, call)
+        verdict = self._judge.hear(call, ToolResult.of(answer.result, protocol=call.protocol, body=answer.body))
         if isinstance(verdict, (Violating, Missing)):
             await self._heard_again(call, sent)
         return None
 
-    async def _sent(self, call: Call, options: Mapping[str, Any]) -> tuple[Any, Fault | None]:
-        answer, fault = await self._once(call, options)
+    async def _sent(self, call: Call, options: Mapping[str, Any]) -> Answer | Fault:
+        answer = await self._once(call, options)
         if (
-            isinstance(fault, PeerError)
-            and fault.code == _HEADER_MISMATCH
+            isinstance(answer, PeerError)
+            and answer.code == _HEADER_MISMATCH
             and not self._seam.resends_header_mismatch
             and await self._listing.refresh() is None
         ):
             # the specification's one recovery: the server refused the call since its header was of an old listing
-            answer, fault = await self._once(call, options)
-        return answer, fault
+            answer = await self._once(call, options)
+        return answer
 
-    async def _once(self, call: Call, options: Mapping[str, Any]) -> tuple[Any, Fault | None]:
+    async def _once(self, call: Call, options: Mapping[str, Any]) -> Answer | Fault:
         """Send the call; the answer, or what went wrong."""
         call.attempts += 1
         began = self._clock()
         try:
-            return await self._seam.call(call.tool, call.arguments, options), None
+            return await self._seam.call(call.tool, call.arguments, options)
         except Exception as exc:
             fault = self._seam.fault(exc)
             if fault is None:
                 raise
             call.sdk_error = exc
-            return None, fault
+            return fault
         finally:
             call.ms_wire += (self._clock() - began) * 1000
 
@@ -142,7 +140,7 @@ def _lost(fault: Fault, call: Call) -> errors.GuardError:
     about = call.context(sdk_error=call.sdk_error)
     match fault:
         case PeerError(code, message, data):
-            outcome = "rejected" if code in _REJECTED else "unknown"
+            outcome: errors.Outcome = "rejected" if code in _REJECTED else "unknown"
             return errors.ToolProtocolError(code=code, message=message, data=data, **about, outcome=outcome)
         case TimedOut():
             return errors.ToolTimeoutError(**about, outcome="unknown")

@@ -6,9 +6,10 @@ JSON shows, and where size is counted first.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from dataclasses import dataclass
-from json.encoder import encode_basestring
 from typing import Any, Final, Literal, cast
 
 FlawCode = Literal["too_deep", "too_large", "not_finite", "surrogate", "not_json"]
@@ -125,59 +126,69 @@ def _encodable(text: str) -> None:
 
 _EXACT: Final = 2**53
 _TAG: Final = "\0"
-_MOST: Final = 4_000_000
-"""Pieces of one canonical text: what is larger, or holds itself, has none."""
-
-
-class _Ready(str):
-    """Text that is canonical already, among values that are not."""
-
-    __slots__ = ()
+_RAW: Final = re.compile(r'"\\u0000=([^"]*)"')
+"""A number that is canonical already, on its way through the encoder."""
+_MOST: Final = 2_000_000
+"""Values of one canonical text: what has more, or holds itself, has none."""
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 def canonical_json(value: Any) -> bytes | None:
-    """RFC 8785 bytes of a JSON value; `None` where it is none, or holds itself.
+    """RFC 8785 bytes of a JSON value; `None` where it is none, nests too deep to be written, or holds itself.
 
     An integer that no double holds exactly has no form in RFC 8785; it stands as a tagged string, and so does what is
     not finite. A string that begins like such a tag is set off, so that different values never have the same bytes.
     """
-    from rfc8785 import dumps  # noqa: PLC0415  # the heavy import waits
-
-    out: list[str] = []
-    stack: list[Any] = [value]
+    top = [value]
+    stack: list[dict[str, Any] | list[Any]] = [top]
+    count = 0
     while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            out.append(item if type(item) is _Ready else _string(item))
-        elif isinstance(item, dict):
-            members = cast("dict[Any, Any]", item)
-            if not all(isinstance(name, str) for name in members):
-                return None
-            stack.append(_Ready("}"))
-            for index, name in reversed(list(enumerate(sorted(members, key=_utf16)))):
-                stack += (members[name], _Ready(("," if index else "") + _string(name) + ":"))
-            stack.append(_Ready("{"))
-        elif isinstance(item, (list, tuple)):
-            stack.append(_Ready("]"))
-            for index, element in reversed(list(enumerate(cast("list[Any]", item)))):
-                stack += (element, _Ready(",")) if index else (element,)
-            stack.append(_Ready("["))
-        elif item is None or isinstance(item, bool):
-            out.append("null" if item is None else "true" if item else "false")
-        elif isinstance(item, int):
-            out.append(str(int(item)) if -_EXACT < item < _EXACT else encode_basestring(f"{_TAG}integer {item:#x}"))
-        elif isinstance(item, float):
-            finite = math.isfinite(item)
-            out.append(dumps(float(item)).decode() if finite else encode_basestring(f"{_TAG}number {float(item)}"))
-        else:
+        target = stack.pop()
+        count += len(target)
+        if count > _MOST:
             return None
-        if len(out) > _MOST or len(stack) > _MOST:
-            return None
-    return "".join(out).encode("utf-8", "surrogatepass")
+        for key, item in target.items() if isinstance(target, dict) else enumerate(target):
+            if item is None or isinstance(item, bool):
+                continue
+            if isinstance(item, str):
+                if item.startswith(_TAG):
+                    target[key] = _TAG + item  # type: ignore[index]  # the keys of the very container
+            elif isinstance(item, int):
+                if not -_EXACT < item < _EXACT:
+                    target[key] = f"{_TAG}integer {item:#x}"  # type: ignore[index]
+            elif isinstance(item, float):
+                target[key] = _number(item)  # type: ignore[index]
+            else:
+                copied = _sorted(item)
+                if copied is None:
+                    return None
+                target[key] = copied  # type: ignore[index]
+                stack.append(copied)
+    try:
+        text = _encode(top[0])
+    except RecursionError:
+        return None
+    return _RAW.sub(r"\1", text).encode("utf-8", "surrogatepass")
 
 
-def _string(text: str) -> str:
-    return encode_basestring(_TAG + text if text.startswith(_TAG) else text)
+def _number(number: float) -> str:
+    from rfc8785 import dumps  # the heavy import waits
+
+    return f"{_TAG}=" + dumps(float(number)).decode() if math.isfinite(number) else f"{_TAG}number {float(number)}"
+
+
+def _sorted(item: Any) -> dict[str, Any] | list[Any] | None:
+    """A copy of a container, its names in the order of their UTF-16 code units."""
+    if isinstance(item, (list, tuple)):
+        return list(cast("list[Any]", item))
+    if not isinstance(item, dict):
+        return None
+    members = cast("dict[Any, Any]", item)
+    try:
+        names = sorted(members, key=None if all(map(str.isascii, members)) else _utf16)
+    except (TypeError, AttributeError):
+        return None
+    return {_TAG + name if name.startswith(_TAG) else name: members[name] for name in names}
 
 
 def _utf16(text: str) -> bytes:

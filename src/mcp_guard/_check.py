@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_guard import _bounds, _failure, _text
 from mcp_guard._contract import Contract
-from mcp_guard._facts import Deviation, Problem, json_type
+from mcp_guard._facts import Deviation, Problem, Unusable, is_array, is_object, json_type
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._schema import Undecided
 from mcp_guard._verdict import (
@@ -77,8 +77,8 @@ def judged(result: ToolResult, contract: Contract | None, policy: Policy, *, too
         return Unchecked(value, "undeclared", **about)
     schema, unusable = contract.output, contract.unusable
     if schema is None or unusable is not None:
-        reason, detail = ("invalid_schema", "") if unusable is None else (unusable.reason, unusable.detail)
-        return Unenforceable(value, reason, detail=detail, **about)
+        unusable = unusable or Unusable("invalid_schema", "")
+        return Unenforceable(value, unusable.reason, detail=unusable.detail, **about)
     try:
         if result.has_structured:
             wrapped = contract.wrapped or result.marked_wrapped
@@ -122,9 +122,7 @@ _FORMAT: Final = Deviation("format", "a string has not the format that the schem
 
 
 def _violating(value: Any, source: Source, schema: CompiledSchema, policy: Policy, about: dict[str, Any]) -> Verdict:
-    violations, truncated = schema.violations(
-        value, formats=policy.formats == "assert", limit=policy.limits.violations
-    )
+    violations, truncated = schema.violations(value, formats=policy.formats == "assert", limit=policy.limits.violations)
     return Violating(value, source, violations, truncated, **about)
 
 
@@ -138,13 +136,13 @@ def _with(about: dict[str, Any], more: list[Deviation]) -> dict[str, Any]:
 
 def _problems(result: ToolResult, policy: Policy) -> tuple[Problem, ...]:
     body = result.body
-    if not isinstance(body, dict):
+    if not is_object(body):
         return (Problem("not_an_object"),)
     problems: list[Problem] = []
     if "content" in body:
-        if not isinstance(body["content"], list):
+        if not is_array(body["content"]):
             problems.append(Problem("content_type"))
-        elif not all(isinstance(block, dict) for block in body["content"]):
+        elif not all(map(is_object, body["content"])):
             problems.append(Problem("block_type"))
     elif not result.has_structured and not result.is_error and _unfinished(result) is None:
         problems.append(Problem("content_missing"))

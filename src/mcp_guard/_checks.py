@@ -7,8 +7,9 @@ can't decide in bounded time, or not as the engine does, is the engine's to say.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol, TypeGuard
+from typing import Any, Final, Protocol
 
+from mcp_guard._facts import is_array, is_object
 from mcp_guard._plain import is_number
 
 
@@ -30,16 +31,6 @@ Maker = Callable[[Any, Any], Check]
 
 _Test = Callable[[Any], bool]
 _Pair = Callable[[Any, Any], bool]
-
-
-def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a value is a JSON array."""
-    return isinstance(value, (list, tuple))
-
-
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value is a JSON object."""
-    return isinstance(value, dict)
 
 
 def _is_text(value: object) -> bool:

@@ -44,7 +44,7 @@ class Contract:
         TypeError: `name` is no `str`, `limits` no `Limits`, or `definition` or `resources` no mapping.
     """
 
-    def __init__(  # noqa: PLR0913  # the parts of a definition
+    def __init__(  # the parts of a definition
         self,
         name: str,
         output_schema: object = _ABSENT,
@@ -81,7 +81,7 @@ class Contract:
         self.output: CompiledSchema | None = None
         """The compiled outputSchema; `None` where none is declared, or it can't be used."""
         self._definition = self._read(members)
-        self._input: CompiledSchema | Unusable | None | _Absent = _ABSENT
+        self._input: CompiledSchema | Unusable | _Absent | None = _ABSENT
         self._fingerprint: str | None = None
 
     @classmethod
@@ -227,7 +227,9 @@ def _definition_of(tool: Any) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", tool)
     dump = getattr(tool, "model_dump", None)
     if not callable(dump):
-        raise TypeError(f"from_tool takes a tool of a listing, as a mapping or an SDK's Tool, not {type(tool).__name__}")
+        raise TypeError(
+            f"from_tool takes a tool of a listing, as a mapping or an SDK's Tool, not {type(tool).__name__}"
+        )
     try:
         definition: Any = dump(by_alias=True, exclude_unset=True, mode="json")
     except Exception:  # noqa: BLE001  # a schema that is too deep for the SDK: take it as it is

@@ -20,6 +20,8 @@ _CHAIN: Final = 200
 _CHAIN_RECURSIVE: Final = 40
 """Steps through references and compositions that one value may take. The engine recurses: 200 of them at each of 200
 levels of a value were measured to overflow a stack of 8 MiB. Only a recursive schema is as deep as the value."""
+_CHAIN_THROUGH: Final = 1_000
+"""References one after the other, also through parts of the value: the engine compiles them recursively too."""
 _PATTERNS: Final = 60_000
 """Patterns of one schema, in about a microsecond of compiling each."""
 _APPLIED: Final = frozenset(
@@ -36,7 +38,7 @@ def weigh(survey: Survey, limits: Limits) -> None:
         Refused: A limit is crossed, or references lead round in a circle without taking a value apart.
     """
     nodes = survey.nodes
-    order = _order(nodes, lambda edge: edge.use == "in_place")
+    order = order_of(nodes, lambda edge: edge.use == "in_place")
     place = [0] * len(nodes)
     for position, index in enumerate(order):
         place[index] = position
@@ -56,7 +58,8 @@ def weigh(survey: Survey, limits: Limits) -> None:
                 height[index] = max(height[index], 1 + height[edge.to])
         compositions[index] = min(compositions[index] + node.booleans, _CEILING)
     _within("compositions", limits.compositions, max(compositions))
-    total, recursive = expanded(nodes)
+    total, recursive, chain = expanded(nodes)
+    _within("references in a chain", _CHAIN_THROUGH, chain)
     _within("references in a chain", _CHAIN_RECURSIVE if recursive else _CHAIN, max(height))
     _within("subschemas", limits.subschemas, total)
     _patterns(survey, limits)
@@ -68,16 +71,16 @@ def _within(limit: str, allowed: int, found: int) -> None:
         raise Refused("too_complex", f"{limit}: {allowed} are allowed, found {shown}")
 
 
-def expanded(nodes: list[Node]) -> tuple[int, bool]:
-    """The subschemas of the tree, and whether it has a circle.
+def expanded(nodes: list[Node]) -> tuple[int, bool, int]:
+    """The subschemas of the tree, whether it has a circle, and its most references one after the other.
 
     A shared target counts each time, a circle once, and once what nothing applies.
     """
-    order = _order(nodes, lambda edge: edge.use != "held")
+    order = order_of(nodes, lambda edge: edge.use != "held")
     place = [0] * len(nodes)
     for position, index in enumerate(order):
         place[index] = position
-    totals = [0] * len(nodes)
+    totals, chains = [0] * len(nodes), [0] * len(nodes)
     recursive = False
     for index in order:
         node = nodes[index]
@@ -87,12 +90,13 @@ def expanded(nodes: list[Node]) -> tuple[int, bool]:
                 continue
             if place[edge.to] < place[index]:
                 total += totals[edge.to] * times(node, edge)
+                chains[index] = max(chains[index], chains[edge.to] + edge.keyword.startswith("$"))
             else:
                 recursive = True
         totals[index] = min(1 + node.booleans + total, _CEILING)
     applied = _reachable(nodes)
     unused = sum(1 + node.booleans for index, node in enumerate(nodes) if index not in applied)
-    return min(totals[0] + unused, _CEILING), recursive
+    return min(totals[0] + unused, _CEILING), recursive, max(chains)
 
 
 def _reachable(nodes: list[Node]) -> set[int]:
@@ -111,7 +115,7 @@ def times(node: Node, edge: Edge) -> int:
     return 2 if beside and not _AGAIN.isdisjoint(node.schema) else 1
 
 
-def _order(nodes: list[Node], follows: Callable[[Edge], bool]) -> list[int]:
+def order_of(nodes: list[Node], follows: Callable[[Edge], bool]) -> list[int]:
     """All nodes, children before parents, the root's own first; only an edge that closes a circle goes forward."""
     order: list[int] = []
     seen = [False] * len(nodes)

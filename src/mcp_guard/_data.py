@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_guard import errors
 from mcp_guard._decision import Decision
-from mcp_guard._facts import Problem
+from mcp_guard._facts import Problem, is_object
 from mcp_guard._judge import Call
 from mcp_guard._result import ToolResult
 from mcp_guard._sdk import Seam
@@ -41,12 +41,12 @@ def data_of(
             missing = errors.MissingStructuredContentError(reason="no_text", **call.context(result=result.raw))
             return Decision("raise", missing), None
         value = "\n".join(result.texts) if into is None else into.read(result.texts, call.policy.limits)
-    elif isinstance(value, dict) and value.keys() == {"result"} and _is_wrapped(call, result):
+    elif is_object(value) and value.keys() == {"result"} and _is_wrapped(call, result):
         value = value["result"]
     if into is None:
         return decision, value
-    names = call.contract.output.names if call.contract is not None and call.contract.output is not None else frozenset[str]()
-    taken, misfit = into.take(value, names)
+    schema = None if call.contract is None else call.contract.output
+    taken, misfit = into.take(value, frozenset() if schema is None else schema.names)
     if misfit is None:
         return decision, taken
     error = errors.OutputValidationError(
@@ -70,7 +70,8 @@ def sdk_result(
         return decision, None
     try:
         if isinstance(verdict, Conforming) and verdict.source == "text" and not call.policy.observes:
-            meta = {**(result.body.get("_meta") or {}), "mcp-guard/source": "text"}
+            sent = result.body.get("_meta")
+            meta = {**(sent if is_object(sent) else {}), "mcp-guard/source": "text"}
             return decision, seam.filled(result.raw, verdict.value, meta)
         return decision, seam.to_sdk(result.raw)
     except ValueError as exc:
@@ -86,6 +87,6 @@ def _asked_for(verdict: Unfinished, options: Mapping[str, Any]) -> bool:
     return bool(options.get("allow_claimed")) and not hasattr(verdict.result, "content")
 
 
-def as_fact(verdict: Verdict, decision: Decision) -> tuple[Decision, Verdict]:
+def as_fact(_call: Call, verdict: Verdict, _result: ToolResult, decision: Decision) -> tuple[Decision, Verdict]:
     """The verdict that `judge` gives: nothing is raised about a result."""
     return (Decision("report", decision.error) if decision.action == "raise" else decision), verdict

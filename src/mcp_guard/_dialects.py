@@ -95,10 +95,49 @@ REFERENCES: Final[dict[Dialect, tuple[str, ...]]] = {
 
 
 VALUE_KEYWORDS: Final = frozenset(
-    "$anchor $comment $dynamicAnchor $dynamicRef $id $recursiveAnchor $recursiveRef $ref $schema $vocabulary const "
-    "contentEncoding contentMediaType default dependentRequired deprecated description enum examples exclusiveMaximum "
-    "exclusiveMinimum format id maxContains maxItems maxLength maxProperties maximum minContains minItems minLength "
-    "minProperties minimum multipleOf pattern readOnly required title type uniqueItems writeOnly".split()
+    [
+        "$anchor",
+        "$comment",
+        "$dynamicAnchor",
+        "$dynamicRef",
+        "$id",
+        "$recursiveAnchor",
+        "$recursiveRef",
+        "$ref",
+        "$schema",
+        "$vocabulary",
+        "const",
+        "contentEncoding",
+        "contentMediaType",
+        "default",
+        "dependentRequired",
+        "deprecated",
+        "description",
+        "enum",
+        "examples",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "format",
+        "id",
+        "maxContains",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minContains",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "multipleOf",
+        "pattern",
+        "readOnly",
+        "required",
+        "title",
+        "type",
+        "uniqueItems",
+        "writeOnly",
+    ]
 )
 """The keywords that hold no subschema."""
 

@@ -51,10 +51,12 @@ def decider(
 ) -> Decider:
     """A function that tells whether a JSON value fits. It nests no deeper than `Limits.depth`, and is plain JSON.
 
+    With less `backtracking` than usual it raises `CannotDecide` where that did not suffice.
+
     Raises:
         CannotCompile: The engine does not take the schema.
     """
-    import jsonschema_rs  # noqa: PLC0415  # the heavy import waits
+    import jsonschema_rs  # the heavy import waits
 
     try:
         validator = getattr(jsonschema_rs, _VALIDATORS[dialect])(
@@ -74,6 +76,12 @@ def decider(
     def decide(value: Any) -> bool:
         try:
             fits: bool = validator.is_valid(value)
+            if not fits and backtracking < BACKTRACKING:
+                validator.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded):
+                raise CannotDecide from None
+            return False
         except BaseException as error:  # noqa: BLE001
             contain(error)
             raise CannotDecide from None

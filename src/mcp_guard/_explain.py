@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from mcp_guard._checks import is_object
 from mcp_guard._dialects import Dialect
 from mcp_guard._engine import contain
-from mcp_guard._facts import Violation, violation
+from mcp_guard._facts import Violation, is_object, violation
 from mcp_guard._nodes import Documents, Node
 from mcp_guard._plain import OutOfBudget, Test
 from mcp_guard._rules import Fault, Path, Steps, Task

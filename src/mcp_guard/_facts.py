@@ -7,7 +7,7 @@ attribute for the caller: it stands in no `repr`, and what could hold a value of
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, TypeGuard, final
 
 from mcp_guard import _words
 
@@ -27,6 +27,16 @@ def json_type(value: object) -> JsonType:
     if isinstance(value, dict):
         return "object"
     return "array" if isinstance(value, (list, tuple)) else "number"
+
+
+def is_object(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_array(value: object) -> TypeGuard[list[Any]]:
+    """Whether a JSON value is an array."""
+    return isinstance(value, list)
 
 
 @final
@@ -183,9 +193,12 @@ _BOUNDS: Final = {
     "maxLength": "must have at most {} characters",
     "minItems": "must have at least {} elements",
     "maxItems": "must have at most {} elements",
+    "minContains": "must have at least {} of the elements asked for",
+    "maxContains": "must have at most {} of the elements asked for",
     "minProperties": "must have at least {} properties",
     "maxProperties": "must have at most {} properties",
 }
+_HUGE: Final = 1e300
 _PLAIN: Final = {
     "additionalProperties": "has a property that is not allowed",
     "additionalItems": "has an element that is not allowed",
@@ -199,21 +212,26 @@ _PLAIN: Final = {
     "oneOf": "must fit exactly one of the alternatives",
     "not": "fits what the schema excludes",
     "contains": "has too few or too many of the elements asked for",
+    "dependentRequired": "lacks a property that another one asks for",
+    "dependencies": "lacks a property that another one asks for",
     "propertyNames": "has a property name that is not allowed",
     "false": "must not be there",
 }
 
 
+def _listed(expected: Any) -> list[Any]:
+    return expected if is_array(expected) else [expected]
+
+
 def _rule(keyword: str, expected: Any, declared: frozenset[str]) -> str:
+    listed = _listed(expected)
     if keyword == "type":
-        types = [t for t in ([expected] if isinstance(expected, str) else expected or ()) if t in _TYPES]
-        return "must be " + " or ".join(types)
+        return "must be " + " or ".join(t for t in listed if t in _TYPES)
     if keyword == "required":
-        names = [n for n in ([expected] if isinstance(expected, str) else expected or ()) if n in declared]
-        return "must have " + ", ".join(map(_words.name, names[:5]))
-    if keyword == "enum" and isinstance(expected, list):
-        return f"must be one of {len(expected)} allowed values"
-    if keyword in _BOUNDS and isinstance(expected, (int, float)) and not isinstance(expected, bool):
-        # a number of a thousand digits is a way to write a text
-        return _BOUNDS[keyword].format(_words.cut(f"{expected:.15g}" if abs(expected) < 1e300 else "a huge number", 24))
-    return _PLAIN.get(keyword, f"breaks {_words.name(keyword)}" if keyword.isalpha() else "breaks a rule")
+        return "must have " + ", ".join(_words.name(n) for n in listed[:5] if n in declared)
+    if keyword == "enum":
+        return f"must be one of {len(listed)} allowed values"
+    if keyword in _BOUNDS and isinstance(expected, (int, float)):
+        # a number of a thousand digits would be a way to write a text
+        return _BOUNDS[keyword].format(f"{expected:.15g}" if abs(expected) < _HUGE else "a huge number")
+    return _PLAIN.get(keyword, f"breaks the schema's {keyword}" if keyword.isalpha() else "breaks the schema")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_guard._facts import ToolFailure
-from mcp_guard._json import NotJson, is_array, is_object, parse_json
+from mcp_guard._facts import ToolFailure, is_array, is_object
+from mcp_guard._json import NotJson, parse_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast, final
 
 import pydantic
-import pydantic_core
 
 from mcp_guard import _text, _words
-from mcp_guard._facts import Violation, json_type
+from mcp_guard._facts import Violation, is_array, is_object, json_type
 from mcp_guard._json import NotJson, parse_json
 from mcp_guard.policy import Limits
 
 T = TypeVar("T")
 _KEPT: Final = 20
+_ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(Any)
 
 
 @final
@@ -62,7 +62,7 @@ class Into(Generic[T]):
                 return None, Misfit((place,), exc)
         adapter = cast("pydantic.TypeAdapter[T]", self._adapter)
         try:
-            return adapter.validate_json(pydantic_core.to_json(value)), None
+            return adapter.validate_json(_ANYTHING.dump_json(value)), None
         except pydantic.ValidationError as exc:
             return None, Misfit(_violations(exc, declared | _names(_json_schema(adapter))), exc)
 
@@ -107,7 +107,7 @@ class _Asked:
 
     def is_valid(self, value: Any, *, formats: bool = False) -> bool:  # noqa: ARG002  # pydantic has its own
         try:
-            self._adapter.validate_json(pydantic_core.to_json(value))
+            self._adapter.validate_json(_ANYTHING.dump_json(value))
         except pydantic.ValidationError:
             return False
         return True
@@ -123,13 +123,13 @@ def _json_schema(adapter: pydantic.TypeAdapter[Any]) -> dict[str, Any]:
 def _names(schema: Any) -> frozenset[str]:
     """All property names in the JSON Schema of the caller's own type."""
     names: set[str] = set()
-    parts = [schema]
+    parts: list[Any] = [schema]
     while parts:
         part = parts.pop()
-        if isinstance(part, dict):
+        if is_object(part):
             properties = part.get("properties")
-            names.update(properties if isinstance(properties, dict) else ())
+            names.update(properties if is_object(properties) else ())
             parts += part.values()
-        elif isinstance(part, list):
+        elif is_array(part):
             parts += part
     return frozenset(names)

@@ -6,9 +6,10 @@ import json
 import re
 import sys
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_guard import _bounds
+from mcp_guard._facts import is_array, is_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,16 +113,6 @@ def _is_too_much(text: str, limits: Limits) -> bool:
         return nodes > limits.nodes
     steps = map(_STEP.__getitem__, re.sub(r"[^\[\]{}]+", "", outline))
     return max(accumulate(steps), default=0) > limits.depth
-
-
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a JSON value is an object."""
-    return isinstance(value, dict)
-
-
-def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a JSON value is an array."""
-    return isinstance(value, list)
 
 
 def same_json(a: object, b: object) -> bool:

@@ -1,4 +1,4 @@
-"""`Judge`: contracts, policy and hooks together; holds calls against them and tells of them. Knows no session, no I/O."""
+"""`Judge`: contracts, policy and hooks; holds calls against them and tells of them. Knows no session, does no I/O."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mcp_guard._canonical import canonical_json
 from mcp_guard._check import judged
 from mcp_guard._contract import Contract
 from mcp_guard._decision import Decision, decide
-from mcp_guard._facts import Deviation, Violation
+from mcp_guard._facts import Deviation, Violation, is_object
 from mcp_guard._log import Voice
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._verdict import Conforming, Unchecked, Verdict, Violating, with_deviation
@@ -164,14 +164,16 @@ class Judge:
         if decision.action == "report":
             self._report(record)
         for hook in self._hooks:
-            try:
-                hook(record)
-            except Exception as exc:  # noqa: BLE001  # a hook never changes a call
-                name = _words.name(getattr(hook, "__qualname__", type(hook).__qualname__))
-                self.voice.say(
-                    logging.ERROR, ("hook", name), f"the hook {name} raised {type(exc).__name__}; the call goes on"
-                )
+            self._tell(hook, record)
         return record
+
+    def _tell(self, hook: Hook, record: Record) -> None:
+        try:
+            hook(record)
+        except Exception as exc:  # noqa: BLE001  # a hook never changes a call
+            name = _words.name(getattr(hook, "__qualname__", type(hook).__qualname__))
+            text = f"the hook {name} raised {type(exc).__name__}; the call goes on"
+            self.voice.say(logging.ERROR, ("hook", name), text)
 
     def _record(self, call: Call, decision: Decision, outcome: errors.Outcome) -> Record:
         verdict, contract = call.verdict, call.contract
@@ -233,7 +235,7 @@ def _size(call: Call) -> int | None:
 
 
 def _blocks(result: ToolResult | None) -> tuple[tuple[str, int], ...]:
-    if result is None or not isinstance(result.body, dict):
+    if result is None or not is_object(result.body):
         return ()
-    kinds = Counter(b["type"] if isinstance(b, dict) and is_known_block(b) else "*" for b in result.blocks)
+    kinds = Counter[str](b["type"] if is_object(b) and is_known_block(b) else "*" for b in result.blocks)
     return tuple(sorted(kinds.items()))

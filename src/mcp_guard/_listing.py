@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, cast, final
+from typing import Any, Final, Protocol, final
 
 import anyio
 
 from mcp_guard import errors
 from mcp_guard._contract import Contract
 from mcp_guard._judge import Judge
-from mcp_guard.policy import Limits
 from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
+from mcp_guard.policy import Limits
 
 _DOUBT_SECONDS: Final = 5.0
 """The least time between two listings that were only read again because something did not fit."""
@@ -148,7 +148,7 @@ class Listing:
             if not isinstance(page.entries, list):
                 walked.fault = Unparsable(("unparsable",))
                 return walked
-            walked.entries += cast("list[object]", page.entries)
+            walked.entries += page.entries
             if page.ttl is not None:
                 expires = asked + max(page.ttl, 0.0)
                 walked.expires = expires if walked.expires is None else min(expires, walked.expires)

@@ -1,4 +1,4 @@
-"""What the guard says on the standard logger ``mcp_guard``: one line a thing, repeats rate-limited. Our own words only."""
+"""What is said on the standard logger ``mcp_guard``: one line a thing, repeats rate-limited, our own words only."""
 
 from __future__ import annotations
 

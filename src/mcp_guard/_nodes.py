@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urldefrag, urljoin
 
-from mcp_guard._checks import Check, is_array, is_object, refused
+from mcp_guard._checks import Check, refused
 from mcp_guard._dialects import URIS, Dialect, dialect_of
+from mcp_guard._facts import is_array, is_object
 from mcp_guard._parts import Parts
 from mcp_guard._plain import Test, engine_steps
 from mcp_guard._rules import VOCABULARIES, Rule, Vocabulary

@@ -50,13 +50,14 @@ def cost_of(pattern: str) -> PatternCost:
     compiling = (_BASE_FANCY if fancy else _BASE) + _GROUP_FANCY * fancy * pattern.count("(")
     # of each open group: atoms and microseconds so far, and those of the last atom
     groups: list[list[int]] = [[0, 0, 0, 0]]
-    unbounded = alternatives = False
+    fixed: int | None = None if pattern.startswith("^") else 0
     for token in _TOKEN.finditer(pattern):
         kind = token.lastgroup if token["repeat"] is None else "repeat"
         top = groups[-1]
         if kind == "repeat":
             times = _times(token)
-            unbounded = unbounded or token["repeat"] in {"*", "+"} or (token["more"] is not None and not token["most"])
+            if fixed is None and (token["least"] is None or token["more"] is not None):
+                fixed = groups[0][0] - (top[2] if len(groups) == 1 else 0)
             for total, last in ((0, 2), (1, 3)):
                 top[total] = min(top[total] + top[last] * (times - 1), _CEILING)
                 top[last] = min(top[last] * times, _CEILING)
@@ -67,14 +68,17 @@ def cost_of(pattern: str) -> PatternCost:
                 inner = groups.pop()
                 _append(groups[-1], inner[0], inner[1])
         else:
-            alternatives = alternatives or (token[0] == "|" and len(groups) == 1)
-            _append(top, 1, each[kind or "other"])
+            if token[0] == "|" and fixed is None:
+                fixed = 0 if len(groups) == 1 else groups[0][0]
+            # a class costs by its characters, as often as it is repeated
+            _append(top, 1, each[kind or "other"] + (len(token[0]) >> 2 if kind in {"listed", "negated"} else 0))
     while len(groups) > 1:
         inner = groups.pop()
         _append(groups[-1], inner[0], inner[1])
     length = groups[0][0]
-    bounded = pattern.startswith("^") and not unbounded and not alternatives
-    width = 2 if length <= _NARROW else 4 if bounded else length
+    # up to where a match has to begin at the start and every step is taken once, it stands at one place
+    width = 1 if fixed is None else max(length - fixed, 1)
+    width = 2 if width <= _NARROW else width
     return PatternCost(length, min(compiling + groups[0][1], _CEILING), fancy, width)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urlsplit
 
 from mcp_guard import _words
 from mcp_guard._canonical import Flaw, plain
@@ -85,6 +85,8 @@ class Survey:
     names: frozenset[str]
     resources: dict[str, dict[str, Any]]
     """Documents outside the schema that a reference leads to: the caller's, and metaschemas of other dialects."""
+    closed: bool
+    """Whether all that is applied stands in `nodes`: no reference leads to a published metaschema."""
 
 
 class Refused(Exception):  # noqa: N818  # becomes a fact
@@ -93,6 +95,13 @@ class Refused(Exception):  # noqa: N818  # becomes a fact
     def __init__(self, reason: UnusableReason, detail: str, value: Any = None) -> None:
         super().__init__(reason)
         self.unusable = Unusable(reason, detail, value)
+
+
+class _Nowhere(Exception):  # noqa: N818  # becomes `Refused`, when its place is known
+    def __init__(self, reason: UnusableReason, detail: str) -> None:
+        super().__init__(reason)
+        self.reason: UnusableReason = reason
+        self.detail = detail
 
 
 def survey(schema: dict[str, Any], limits: Limits, resources: Mapping[str, dict[str, Any]]) -> Survey:
@@ -105,7 +114,8 @@ def survey(schema: dict[str, Any], limits: Limits, resources: Mapping[str, dict[
     walk.start(schema)
     walk.follow()
     walk.tie_dynamic()
-    return Survey(walk.dialect, walk.respelled(schema), walk.nodes, frozenset(walk.names), walk.needed())
+    closed = not walk.metaschemas
+    return Survey(walk.dialect, walk.respelled(schema), walk.nodes, frozenset(walk.names), walk.needed(), closed)
 
 
 class _Documents:
@@ -143,10 +153,10 @@ class _Walk:
         self._resolved: dict[tuple[int, str], tuple[Any, Resolver[Any]]] = {}
         self._anchored: dict[str, list[int]] = {}
         self._recursive: list[int] = []
-        self._dynamic: list[tuple[int, str, str | None]] = []
+        self._dynamic: list[tuple[int, str, str]] = []  # node, keyword, name of the anchor
         self._respell: list[int] = []
         self._published: dict[int, str] = {}  # id of a metaschema's document -> its URI
-        self._metaschemas: set[str] = set()
+        self.metaschemas: set[str] = set()
 
     def start(self, schema: dict[str, Any]) -> None:
         self.dialect = self._dialect_of(schema, DEFAULT)
@@ -208,8 +218,8 @@ class _Walk:
         self._identify(index, node)
         return index
 
-    def _counted(self) -> None:
-        self._count += 1
+    def _counted(self, more: int = 1) -> None:
+        self._count += more
         allowed = self._limits.subschemas
         if self._count > allowed:
             raise Refused("too_complex", f"subschemas: {allowed} are allowed, found more")
@@ -229,6 +239,7 @@ class _Walk:
             uri = node.schema[keyword]
             if not (isinstance(uri, str) and is_uri_reference(uri)):
                 raise Refused("invalid_schema", f"{self._where(index, keyword)} is no URI reference", uri)
+            self._counted(2)  # each makes a document of its own, which is three times the work
         anchor = node.schema.get("$dynamicAnchor")
         if isinstance(anchor, str):
             self._anchored.setdefault(anchor, []).append(index)
@@ -247,9 +258,9 @@ class _Walk:
     # documents and dialects
 
     def _registry(self) -> Registry[Any]:
-        from jsonschema_specifications import REGISTRY  # noqa: PLC0415  # the heavy import waits
-        from referencing import Registry  # noqa: PLC0415
-        from referencing.exceptions import NoSuchResource  # noqa: PLC0415
+        from jsonschema_specifications import REGISTRY  # the heavy import waits
+        from referencing import Registry
+        from referencing.exceptions import NoSuchResource
 
         resources: dict[str, Resource[Any]] = {}
 
@@ -266,8 +277,8 @@ class _Walk:
         return Registry[Any](retrieve=retrieve).combine(published)
 
     def _resource(self, schema: dict[str, Any], dialect: Dialect) -> Resource[Any]:
-        import referencing  # noqa: PLC0415  # the heavy import waits
-        import referencing.jsonschema  # noqa: PLC0415
+        import referencing  # the heavy import waits
+        import referencing.jsonschema
 
         return referencing.Resource(schema, getattr(referencing.jsonschema, _SPECIFICATIONS[dialect]))
 
@@ -291,71 +302,79 @@ class _Walk:
     def _refer(self, index: int, keyword: str) -> None:
         node = self.nodes[index]
         reference = node.schema[keyword]
-        where = self._where(index, keyword)
-        if not (isinstance(reference, str) and is_uri_reference(reference)):
-            raise Refused("invalid_schema", f"{where} is no URI reference", reference)
-        target, beyond = self._resolve(reference, self._resolvers[index], where)
+        key = (id(self._resolvers[index]), reference if isinstance(reference, str) else "")
+        if key not in self._resolved:
+            try:
+                self._resolved[key] = self._resolve(reference, self._resolvers[index])
+            except _Nowhere as error:
+                detail = f"{self._where(index, keyword)} {error.detail}"
+                raise Refused(error.reason, detail, reference) from None
+        target, beyond = self._resolved[key]
         if isinstance(target, bool) and node.dialect != "draft4":
             node.booleans += 1
             return
         if not isinstance(target, dict):
-            raise Refused("dangling_ref", f"{where} points to something that is no schema", reference)
+            detail = f"{self._where(index, keyword)} points to something that is no schema"
+            raise Refused("dangling_ref", detail, reference)
         schema = cast("dict[str, Any]", target)
         to = self._index.get(id(schema))
         if to is None:
             uri = self._published.get(id(beyond.lookup("#").contents))
             if uri is not None:
                 node.booleans += _METASCHEMA  # known to be sound: nothing in it has to be looked at
-                self._metaschemas.add(uri)
+                self.metaschemas.add(uri)
                 return
             to = self._grow(schema, node.dialect)
             self._place(beyond)
         node.edges.append(Edge(keyword, None, to, "in_place"))
-        fragment = urldefrag(reference)[1]
+        fragment = reference.partition("#")[2]
         if fragment and schema.get("$dynamicAnchor") == fragment:
             self._dynamic.append((index, keyword, fragment))
         elif keyword == "$recursiveRef" and schema.get("$recursiveAnchor") is True:
-            self._dynamic.append((index, keyword, None))
+            self._dynamic.append((index, keyword, ""))
 
-    def _resolve(self, reference: str, resolver: Resolver[Any], where: str) -> tuple[Any, Resolver[Any]]:
-        from referencing import exceptions  # noqa: PLC0415  # the heavy import waits
+    def _resolve(self, reference: object, resolver: Resolver[Any]) -> tuple[Any, Resolver[Any]]:
+        from referencing import exceptions  # the heavy import waits
 
-        key = (id(resolver), reference)
-        if key in self._resolved:
-            return self._resolved[key]
+        if not (isinstance(reference, str) and is_uri_reference(reference)):
+            raise _Nowhere("invalid_schema", "is no URI reference")
         try:
             resolved = resolver.lookup(reference)
         except (exceptions.PointerToNowhere, exceptions.NoSuchAnchor, exceptions.InvalidAnchor):
-            raise Refused("dangling_ref", f"{where} points to nothing in its document", reference) from None
+            raise _Nowhere("dangling_ref", "points to nothing in its document") from None
         except exceptions.Unresolvable as error:
             cause = error.__cause__ and error.__cause__.__cause__
             if isinstance(cause, Refused):  # the document is there and can't be used
                 raise cause from None
-            detail = f"{where} points out of the document, and nothing is fetched"
-            raise Refused("remote_ref", detail, reference) from None
+            raise _Nowhere("remote_ref", "points out of the document, and nothing is fetched") from None
         except Exception:  # noqa: BLE001  # an index that is no number, an identifier in data that is no text ...
-            raise Refused("dangling_ref", f"{where} points to nothing in its document", reference) from None
-        self._resolved[key] = (resolved.contents, resolved.resolver)
-        return self._resolved[key]
+            raise _Nowhere("dangling_ref", "points to nothing in its document") from None
+        return resolved.contents, resolved.resolver
 
     def tie_dynamic(self) -> None:
         """A dynamic reference may lead to any anchor of its name: which one, only the way through the schema decides."""
+        hubs: dict[str, int] = {}  # one knot for all references of a name and all its anchors
         for index, keyword, name in self._dynamic:
-            edges = self.nodes[index].edges
-            known = {edge.to for edge in edges if edge.keyword == keyword}
-            targets = self._recursive if name is None else self._anchored.get(name, [])
-            edges += [Edge(keyword, None, to, "in_place") for to in targets if to not in known]
+            if name not in hubs:
+                anchors = self._anchored.get(name, []) if name else self._recursive
+                hubs[name] = len(self.nodes)
+                edges = [Edge(keyword, None, to, "in_place") for to in anchors]
+                self.nodes.append(Node({}, self.nodes[index].dialect, index, (keyword,), edges))
+            node = self.nodes[index]
+            node.edges = [edge for edge in node.edges if edge.keyword != keyword]
+            node.edges.append(Edge(keyword, None, hubs[name], "in_place"))
 
     def _where(self, index: int, *path: str | int) -> str:
         return where(self.nodes, index, self.names, *path)
 
     def needed(self) -> dict[str, dict[str, Any]]:
         """The documents that an engine has to be given: it knows the metaschemas of the schema's own dialect."""
-        needed = self.documents.used()
-        folders = {uri.rpartition("/schema")[0] for uri in self._metaschemas if "/schema" in uri}
+        # one that names no dialect has that of the schema
+        needed = {uri: {"$schema": URIS[self.dialect], **each} for uri, each in self.documents.used().items()}
+        folders = {uri.rpartition("/schema")[0] for uri in self.metaschemas if "/schema" in uri}
         folders.discard(URIS[self.dialect].rpartition("/schema")[0])
         if folders:
-            from jsonschema_specifications import REGISTRY  # noqa: PLC0415  # the heavy import waits
+            from jsonschema_specifications import REGISTRY  # the heavy import waits
 
             for uri in REGISTRY:
                 if any(uri.startswith(f"{folder}/") for folder in folders):
@@ -388,6 +407,8 @@ def is_uri_reference(text: str) -> bool:
     """Whether a text is a URI reference (RFC 3986)."""
     if not _URI_REFERENCE.fullmatch(text):
         return False
+    if text.startswith("#"):
+        return True
     try:
         urlsplit(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`ToolResult`: one answer to `tools/call`, whoever spelt it. The one place that knows the SDK's spelling; imports no SDK.
+"""`ToolResult`: one answer to `tools/call`, whoever spelt it. The one place that knows the spelling; imports no SDK.
 
 A raw dict, a 1.x `CallToolResult` (`isError`) and a 2.x one (`is_error`) all become the same JSON object, in which a
 member is there only if it was sent. Large parts are not copied.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeGuard, final
+from typing import Any, Final, Protocol, TypeGuard, final
+
+from mcp_guard._facts import is_array, is_object
 
 LEGACY: Final = "2025-11-25"
 """The newest protocol version before structured content could be any JSON value."""
@@ -29,14 +31,16 @@ class ToolResult:
     protocol: str
 
     @classmethod
-    def of(cls, result: object, *, protocol: str | None = None) -> ToolResult:
+    def of(cls, result: object, *, protocol: str | None = None, body: Any = None) -> ToolResult:
         """Read a raw dict or an SDK's model. Never raises about what is in it.
 
+        `body` is the JSON that `result` was made of, where it is at hand: a model may have changed it.
         `protocol` is the negotiated version; `None`: 2026-07-28 where `resultType` is present, else 2025-11-25.
         """
-        body = _dumped(result) if _is_model(result) else result
+        if body is None:
+            body = _dumped(result) if _is_model(result) else result
         if protocol is None:
-            protocol = MODERN if isinstance(body, dict) and "resultType" in body else LEGACY
+            protocol = MODERN if is_object(body) and "resultType" in body else LEGACY
         return cls(result, body, protocol)
 
     @property
@@ -59,7 +63,7 @@ class ToolResult:
     def blocks(self) -> list[Any]:
         """The content blocks, as sent."""
         content = self.body.get("content")
-        return content if isinstance(content, list) else []
+        return content if is_array(content) else []
 
     @property
     def texts(self) -> list[str]:
@@ -75,13 +79,13 @@ class ToolResult:
     def marked_wrapped(self) -> bool:
         """Whether the result itself says that its value stands in a wrapper (`_meta.fastmcp.wrap_result`)."""
         meta = self.body.get("_meta")
-        fastmcp = meta.get("fastmcp") if isinstance(meta, dict) else None
-        return isinstance(fastmcp, dict) and fastmcp.get("wrap_result") is True
+        fastmcp = meta.get("fastmcp") if is_object(meta) else None
+        return is_object(fastmcp) and fastmcp.get("wrap_result") is True
 
 
 def is_text_block(block: object) -> bool:
     """Whether this is a text block with a text in it."""
-    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    return is_object(block) and block.get("type") == "text" and isinstance(block.get("text"), str)
 
 
 def is_known_block(block: Mapping[str, Any]) -> bool:
@@ -90,14 +94,16 @@ def is_known_block(block: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and kind in BLOCK_TYPES and (kind != "text" or is_text_block(block))
 
 
-class _Model(Mapping[str, Any]):
+class _Model(Protocol):
     """What is used of a pydantic model, for the type checkers."""
 
     model_fields_set: set[str]
     model_extra: dict[str, Any] | None
     model_fields: dict[str, Any]
 
-    def model_dump(self, *, by_alias: bool, exclude_unset: bool, mode: str) -> dict[str, Any]: ...
+    def model_dump(self, *, by_alias: bool, exclude_unset: bool, mode: str) -> dict[str, Any]:
+        """Give its members as a dict."""
+        ...
 
 
 def _is_model(value: object) -> TypeGuard[_Model]:
@@ -112,7 +118,7 @@ def _dumped(model: _Model) -> Any:
             if (spelt := type(model).model_fields.get(name)) is not None:
                 alias = spelt.serialization_alias or spelt.alias or name
                 value = getattr(model, name)
-                body[alias] = [_block(x) for x in value] if isinstance(value, list) and alias == "content" else value
+                body[alias] = _blocks(value) if alias == "content" else value
         body.update(model.model_extra or {})
     except Exception:  # noqa: BLE001  # a model that can't be read is no JSON; the caller of `check` is told so
         return {"content": [], "unreadable": model}
@@ -121,13 +127,17 @@ def _dumped(model: _Model) -> Any:
     return body
 
 
+def _blocks(content: Any) -> Any:
+    return [_block(x) for x in content] if is_array(content) else content
+
+
 def _block(block: Any) -> Any:
     if not _is_model(block):
         return block
     # not mode="json": that would turn a NaN into a null, and hide it
     dumped = block.model_dump(by_alias=True, exclude_unset=True, mode="python")
     for holder in (dumped, dumped.get("resource")):
-        if isinstance(holder, dict) and "uri" in holder:
+        if is_object(holder) and "uri" in holder:
             holder["uri"] = str(holder["uri"])  # a URL object on 1.x
     kind = getattr(block, "type", None)  # a default in a model made by hand, and then not among what was set
     return {"type": kind, **dumped} if kind is not None else dumped

@@ -11,8 +11,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
-from mcp_guard._checks import CHECKS_4, CHECKS_6, CHECKS_2019, Judge, Maker, is_array, is_object
+from mcp_guard._checks import CHECKS_4, CHECKS_6, CHECKS_2019, Judge, Maker
 from mcp_guard._dialects import LEGACY, Dialect
+from mcp_guard._facts import is_array, is_object
 
 Path = tuple[Any, "str | int"] | None
 """A path as a chain: what came before, and the last token."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 from mcp_guard import _engine, _words
 from mcp_guard._canonical import Flaw, plain
 from mcp_guard._cost import weigh
+from mcp_guard._effort import Effort, Estimator, TooMuch
 from mcp_guard._facts import Unusable, Violation
 from mcp_guard._references import Refused, Survey, survey, where
 
@@ -31,12 +32,13 @@ class CompiledSchema:
         self.dialect: Dialect = survey.dialect
         self.names: frozenset[str] = survey.names
         """The property names declared anywhere in it."""
-        self.has_formats: bool = bool(survey.resources) or any("format" in node.schema for node in survey.nodes)
+        self.has_formats: bool = not survey.closed or any("format" in node.schema for node in survey.nodes)
         """Whether asserting `format` could make a difference."""
         self._survey = survey
         self._limits = limits
         self._explainer: Explainer | None = None
-        self._deciders: dict[bool, _engine.Decider] = {}
+        self._estimator: Estimator | None = None
+        self._deciders: dict[tuple[bool, int], _engine.Decider] = {}
         if _engine.available():
             self._decider(formats=False)
 
@@ -51,14 +53,17 @@ class CompiledSchema:
             if decided is None:
                 raise Undecided("the value is too much for this schema without jsonschema-rs")
             return decided
+        if self._estimator is None:
+            self._estimator = Estimator(self._survey)
         try:
-            return self._decider(formats=formats)(value)
+            backtracking = _backtracking(self._estimator.estimate(value))
+            return self._decider(formats=formats, backtracking=backtracking)(value)
+        except TooMuch:
+            raise Undecided("the value is too much work for this schema") from None
         except (_engine.CannotCompile, _engine.CannotDecide):
             raise Undecided("the engine gave no answer") from None
 
-    def violations(
-        self, value: Any, *, formats: bool = False, limit: int = 20
-    ) -> tuple[tuple[Violation, ...], bool]:
+    def violations(self, value: Any, *, formats: bool = False, limit: int = 20) -> tuple[tuple[Violation, ...], bool]:
         """Why a value does not fit, at most `limit` violations; and whether there may be more."""
         return self._explained().violations(value, formats=formats, limit=limit)
 
@@ -66,16 +71,21 @@ class CompiledSchema:
         # what the engine compiled does not pickle
         return _compiled, (self.schema, self._limits, self._survey.resources)
 
-    def _decider(self, *, formats: bool) -> _engine.Decider:
-        if formats not in self._deciders:
-            self._deciders[formats] = _engine.decider(
-                self._survey.schema, self.dialect, formats=formats, resources=self._survey.resources
+    def _decider(self, *, formats: bool, backtracking: int = _engine.BACKTRACKING) -> _engine.Decider:
+        key = (formats, backtracking)
+        if key not in self._deciders:
+            self._deciders[key] = _engine.decider(
+                self._survey.schema,
+                self.dialect,
+                formats=formats,
+                resources=self._survey.resources,
+                backtracking=backtracking,
             )
-        return self._deciders[formats]
+        return self._deciders[key]
 
     def _explained(self) -> Explainer:
         if self._explainer is None:
-            from mcp_guard._explain import Explainer  # noqa: PLC0415  # only failures need it
+            from mcp_guard._explain import Explainer  # only failures need it
 
             self._explainer = Explainer(
                 self._survey.schema,
@@ -85,6 +95,23 @@ class CompiledSchema:
                 resources=self._survey.resources,
             )
         return self._explainer
+
+
+_STEPS: Final = (_engine.BACKTRACKING, 1_000, 100, 20, 5)
+_NANOSECONDS: Final = 100_000_000
+_PER_STEP, _PER_CHARACTER = 500, 1.5
+
+
+def _backtracking(effort: Effort) -> int:
+    """How many steps a pattern may take on one string, so that all of them end in time: each step may read a string.
+
+    Raises:
+        TooMuch: There is too much text for any.
+    """
+    for steps in _STEPS:
+        if steps * (effort.strings * _PER_STEP + effort.characters * _PER_CHARACTER) <= _NANOSECONDS:
+            return steps
+    raise TooMuch
 
 
 _FLAWS: Final = {

@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
 
-import pydantic_core
+import pydantic
 from typing_extensions import Self, TypeForm
 
 from mcp_guard._calling import Caller
@@ -33,11 +33,13 @@ T = TypeVar("T")
 TargetT = TypeVar("TargetT")
 Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
+
 class _Unset:
     """The guard's own timeout, where the caller names none."""
 
 
 _UNSET: Final = _Unset()
+_ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(Any)
 
 
 @final
@@ -99,7 +101,7 @@ class GuardedSession(Generic[TargetT]):
         arguments: Mapping[str, Any] | None = None,
         *,
         into: None = None,
-        timeout: float | timedelta | None | _Unset = _UNSET,
+        timeout: float | timedelta | _Unset | None = _UNSET,
         progress_callback: Progress | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Any: ...
@@ -111,7 +113,7 @@ class GuardedSession(Generic[TargetT]):
         arguments: Mapping[str, Any] | None = None,
         *,
         into: TypeForm[T],
-        timeout: float | timedelta | None | _Unset = _UNSET,
+        timeout: float | timedelta | _Unset | None = _UNSET,
         progress_callback: Progress | None = None,
         meta: dict[str, Any] | None = None,
     ) -> T: ...
@@ -123,7 +125,7 @@ class GuardedSession(Generic[TargetT]):
         arguments: Mapping[str, Any] | None = None,
         *,
         into: Callable[[Any], T],
-        timeout: float | timedelta | None | _Unset = _UNSET,
+        timeout: float | timedelta | _Unset | None = _UNSET,
         progress_callback: Progress | None = None,
         meta: dict[str, Any] | None = None,
     ) -> T: ...
@@ -134,7 +136,7 @@ class GuardedSession(Generic[TargetT]):
         arguments: Mapping[str, Any] | None = None,
         *,
         into: Any = None,
-        timeout: float | timedelta | None | _Unset = _UNSET,
+        timeout: float | timedelta | _Unset | None = _UNSET,
         progress_callback: Progress | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Any:
@@ -194,7 +196,7 @@ class GuardedSession(Generic[TargetT]):
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        timeout: float | timedelta | None | _Unset = _UNSET,
+        timeout: float | timedelta | _Unset | None = _UNSET,
         progress_callback: Progress | None = None,
         meta: dict[str, Any] | None = None,
     ) -> Judged:
@@ -243,7 +245,7 @@ class GuardedSession(Generic[TargetT]):
         self,
         name: str,
         arguments: Mapping[str, Any] | None,
-        timeout: float | timedelta | None | _Unset,
+        timeout: float | timedelta | _Unset | None,
         *,
         quiet: bool = False,
     ) -> Call:
@@ -333,7 +335,9 @@ def attach(session: TargetT, **same: Any) -> AttachedSession[TargetT]:
         ValueError: As `guard`; or the session is attached already.
     """
     if isinstance(getattr(vars(session).get("call_tool"), "__self__", None), GuardedSession):
-        raise ValueError("this session is attached already; detach() what attach() gave before")
+        raise ValueError(  # noqa: TRY004  # its type is right
+            "this session is attached already; detach() what attach() gave before"
+        )
     attached = AttachedSession(session, seam_of(session, same.pop("seam", "auto")), **same)
     cast("Any", session).call_tool = attached.call_tool
     return attached
@@ -342,7 +346,7 @@ def attach(session: TargetT, **same: Any) -> AttachedSession[TargetT]:
 def _wanted(into: Any) -> Into[Any] | None:
     if into is None:
         return None
-    from mcp_guard._into import Into  # noqa: PLC0415  # pydantic's core is loaded only where it is asked for
+    from mcp_guard._into import Into  # pydantic's core is loaded only where it is asked for
 
     return Into[Any](into)
 
@@ -371,7 +375,7 @@ def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
         TypeError: There is something in them that no JSON can be made of.
     """
     try:
-        sent: Any = pydantic_core.to_jsonable_python(dict(arguments), by_alias=True, inf_nan_mode="constants")
-    except (pydantic_core.PydanticSerializationError, ValueError) as exc:
+        sent: dict[str, Any] = _ANYTHING.dump_python(dict(arguments), mode="json", by_alias=True)
+    except ValueError as exc:  # pydantic's own serialization error is one
         raise TypeError(f"the arguments hold what no JSON can be made of: {type(exc).__name__}") from exc
-    return cast("dict[str, Any]", sent)
+    return sent

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, final
 from urllib.parse import unquote
 
 from mcp_guard import _bounds
-from mcp_guard._facts import json_type
-from mcp_guard._json import BOM, NotJson, is_array, is_object, parse_all, parse_json, same_json
+from mcp_guard._facts import is_array, is_object, json_type
+from mcp_guard._json import BOM, NotJson, parse_all, parse_json, same_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The verdicts: the fact about one result, given its contract. No consequence in it; `unwrap` alone turns it into a raise."""
+"""The verdicts: the fact about one result, given its contract. No consequence in it; only `unwrap` raises."""
 
 from __future__ import annotations
 
@@ -154,9 +154,7 @@ class Unfinished(_Fact):
         _raise(self)
 
 
-Verdict: TypeAlias = (
-    Conforming | Violating | Missing | Errored | Malformed | Unenforceable | Unchecked | Unfinished
-)
+Verdict: TypeAlias = Conforming | Violating | Missing | Errored | Malformed | Unenforceable | Unchecked | Unfinished
 
 
 def with_deviation(verdict: Verdict, deviation: Deviation) -> Verdict:
@@ -166,7 +164,7 @@ def with_deviation(verdict: Verdict, deviation: Deviation) -> Verdict:
 
 
 def as_error(verdict: Verdict, *, call_id: str | None = None, named_safe: bool = False) -> errors.GuardError | None:
-    """The error that says what the verdict says; `None` where there is nothing to say. The result came: ``executed``."""
+    """The error that says what the verdict says; `None` where there is nothing to say."""
     context: dict[str, Any] = {
         "tool": verdict.tool,
         "result": verdict.result,
@@ -192,7 +190,7 @@ def as_error(verdict: Verdict, *, call_id: str | None = None, named_safe: bool =
         case Unenforceable(reason=reason, detail=detail):
             return errors.UnusableContractError(reason=reason, detail=detail, **context)
         case Unfinished(result_type=result_type):
-            return errors.UnfinishedResultError(result_type=result_type, **{**context, "outcome": "unknown"})
+            return errors.UnfinishedResultError(result_type=result_type, outcome="unknown", **context)
 
 
 def _raise(verdict: Verdict) -> NoReturn:

@@ -11,14 +11,18 @@ import re
 NAME_LENGTH = 64
 LINE_LENGTH = 500
 MODEL_LENGTH = 300
+_LATIN = 0xFF
+_BMP = 0xFFFF
 
 # `str.isprintable` refuses control, format (bidi, zero-width, tag), surrogate, private, unassigned characters and
 # separators. These besides are printable by category and yet invisible: fillers, joiners and variation selectors.
-_INVISIBLE = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 def escape(text: str) -> str:
-    """`text` in which every character that would not be seen stands as ``\\xNN``, ``\\uNNNN`` or ``\\UNNNNNNNN``."""
+    """`text` in which every character that would not be seen stands as a Python escape."""
     if text.isprintable() and not _INVISIBLE.search(text):
         return text
     return "".join(c if c.isprintable() and not _INVISIBLE.match(c) else _escaped(c) for c in text)
@@ -26,9 +30,8 @@ def escape(text: str) -> str:
 
 def _escaped(character: str) -> str:
     code = ord(character)
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    width, letter = (2, "x") if code <= _LATIN else (4, "u") if code <= _BMP else (8, "U")
+    return f"\\{letter}{code:0{width}x}"
 
 
 def cut(text: str, length: int) -> str:

@@ -30,8 +30,8 @@ attributes, for the caller.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, cast
 
 from mcp_guard import _words
 from mcp_guard._facts import Problem, ToolFailure, UnusableReason, Violation
@@ -51,6 +51,7 @@ _ADVICE: dict[Outcome, str] = {
     "executed": "The tool has already run: do not call it again only because of this.",
     "unknown": "It may have run: do not call it again before checking.",
 }
+_SILENT = ToolFailure()
 _KNOWN_RESULT_TYPES = frozenset({"input_required", "task"})
 
 
@@ -150,7 +151,7 @@ class GuardError(Exception):
         return {k: v for k, v in self.__dict__.items() if k not in {"result", "sdk_error"}}
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, GuardError) and self._state() == other._state()
+        return isinstance(other, type(self)) and type(other) is type(self) and self._state() == other._state()
 
     def __hash__(self) -> int:
         return hash((type(self), self.tool, self.outcome, self.call_id))
@@ -197,7 +198,8 @@ def _listed(violations: tuple[Violation, ...], quoted: Callable[[Any], str] | No
         place = _words.cut(_words.escape(v.pointer), 200) or "the root"
         lines.append(f"{place}: {v.says or v.keyword}, found {v.found}")
         lines.append(f"    value:  {quoted(v.value)}")
-        lines.append(f"    schema: {v.keyword} = {quoted(v.expected)} at #{_words.cut(_words.escape(v.schema_pointer), 200)}")
+        at = _words.cut(_words.escape(v.schema_pointer), 200)
+        lines.append(f"    schema: {v.keyword} = {quoted(v.expected)} at #{at}")
     return lines
 
 
@@ -206,7 +208,7 @@ class ToolExecutionError(GuardError):
     """The tool itself reported an error: `isError` was true (specification, server/tools, Error Handling)."""
 
     kind: ClassVar[str] = "tool_error"
-    failure: ToolFailure = ToolFailure()
+    failure: ToolFailure = _SILENT
     """What the tool said, as far as it is machine-made; its text in `failure.text`. Untrusted."""
 
     @property
@@ -288,7 +290,7 @@ class OutputValidationError(ContractError):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MissingStructuredContentError(ContractError):
-    """There is no structured content, and the text can't stand in for it (specification, server/tools, Output Schema)."""
+    """There is no structured content, and the text can't stand in for it (server/tools, Output Schema)."""
 
     kind: ClassVar[str] = "structured_missing"
     reason: str = "no_text"
@@ -335,7 +337,7 @@ class MalformedResultError(ContractError):
         return {"problems": [p.code for p in self.problems]}
 
     def _explanation(self, quoted: Callable[[Any], str] | None) -> list[str]:
-        lines = [f"{p.code}: {_PROBLEMS.get(p.code, 'the answer deviates from the specification')}" for p in self.problems]
+        lines = [f"{p.code}: {_PROBLEMS.get(p.code, 'it deviates from the specification')}" for p in self.problems]
         return [*lines, f"result: {quoted(self.result)}"] if quoted is not None else lines
 
 
@@ -443,7 +445,7 @@ class ToolNotListedError(ContractError):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class UnfinishedResultError(ContractError):
-    """The answer is not the final one: `resultType` is not ``complete`` (specification 2026-07-28, basic, ResultType)."""
+    """The answer is not final: `resultType` is not ``complete`` (specification 2026-07-28, basic, ResultType)."""
 
     kind: ClassVar[str] = "unfinished_result"
     result_type: str = ""
@@ -561,7 +563,9 @@ class InvalidArgumentsError(GuardError, ValueError):
 
 def _with_choice(violation: Violation) -> str:
     """A violation for the model; the allowed values of an enum are named, so that it can correct itself."""
-    if violation.keyword != "enum" or not isinstance(violation.expected, list):
+    expected: Any = violation.expected
+    if violation.keyword != "enum" or not isinstance(expected, list):
         return violation.describe()
-    values = ", ".join(_words.cut(_words.escape(repr(x)[:60]), 40) for x in violation.expected[:8])
+    choice = cast("list[object]", expected)[:8]
+    values = ", ".join(_words.cut(_words.escape(repr(x)[:60]), 40) for x in choice)
     return f"{violation.shown or 'the root'}: must be one of {values}, found {violation.found}"

@@ -7,7 +7,7 @@ who act on a verdict.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -154,9 +154,8 @@ class Policy:
         return self.deviations.get(code, self.deviations.get("*", "report"))
 
 
-def _one_of(what: str, value: object, allowed: object) -> None:
-    values = tuple(allowed) if isinstance(allowed, (tuple, list)) else ()
-    if value not in values:
+def _one_of(what: str, value: object, allowed: Iterable[str]) -> None:
+    if value not in (values := tuple(allowed)):
         choice = ", ".join(map(repr, values))
         raise ValueError(f"{what} is {value!r}; it takes one of {choice}")
 

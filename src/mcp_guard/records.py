@@ -1,4 +1,4 @@
-"""`Record`: one judged call as frozen data, and `Hook`: who is told of it. Nothing a server or an argument said is in it."""
+"""`Record`: one judged call as frozen data, with no server's or argument's words in it; `Hook`: who is told of it."""
 
 from __future__ import annotations
 

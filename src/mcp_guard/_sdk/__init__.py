@@ -14,8 +14,17 @@ SeamName = Literal["auto", "send_request", "call_tool"]
 
 @final
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a `tools/call`: the result as the seam has it, and its JSON as it was sent, where that was seen."""
+
+    result: Any
+    body: dict[str, Any] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a tool listing: the entries as they came, the cursor of the next page, its time to live in seconds."""
+    """One page of a tool listing: the entries as they came, the next page's cursor, the time to live in seconds."""
 
     entries: Sequence[object]
     next_cursor: str | None
@@ -83,8 +92,8 @@ class Seam(Protocol):
         """Whether the target itself lists again and resends after -32020 (specification 2026-07-28)."""
         ...
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
-        """Send one `tools/call`, past the SDK's own output check, and give the answer as raw as the SDK has it."""
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+        """Send one `tools/call`, past the SDK's own output check."""
         ...
 
     async def page(self, cursor: str | None) -> Page:

@@ -33,7 +33,7 @@ def require(owner: object, method: str, parameters: list[str]) -> None:
         TypeError: It has not: the SDK moved, or a subclass changed it.
     """
     found = getattr(type(owner), method, None)
-    if inspect.iscoroutinefunction(found) and list(inspect.signature(found).parameters)[: len(parameters)] == parameters:
+    if inspect.iscoroutinefunction(found) and [*inspect.signature(found).parameters][: len(parameters)] == parameters:
         return
     raise TypeError(
         f"guard() does not know this shape of {type(owner).__qualname__}: it expects the coroutine method "

@@ -14,8 +14,8 @@ from mcp.shared.exceptions import McpError
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY
-from mcp_guard._sdk import Fault, Lost, Page, PeerError, Seam, SeamName, TimedOut
-from mcp_guard._sdk.hook import Hook, hook_of
+from mcp_guard._sdk import Answer, Fault, Lost, Page, PeerError, Seam, SeamName, TimedOut
+from mcp_guard._sdk.hook import hook_of
 from mcp_guard._sdk.shape import refuse, require, unparsable
 
 _CHECK = "_validate_tool_result"
@@ -62,24 +62,25 @@ class SendRequest:
                 'guard(..., seam="call_tool") goes through it',
             )
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
         """Send one `tools/call`, and give the answer as the dict that came."""
         more = {k: v for k, v in options.items() if k != "meta"}
-        if more.keys() - {"progress_callback"}:
-            raise TypeError(f"call_tool of mcp 1.x has no keyword {', '.join(sorted(more.keys() - {'progress_callback'}))}")
+        if unknown := sorted(more.keys() - {"progress_callback"}):
+            raise TypeError(f"call_tool of mcp 1.x has no keyword {', '.join(unknown)}")
         meta = options.get("meta")
         params = types.CallToolRequestParams(
             name=name,
             arguments=arguments,
-            **({} if meta is None else {"_meta": types.RequestParams.Meta(**meta)}),
+            _meta=None if meta is None else types.RequestParams.Meta(**meta),
         )
-        return await self._send(types.CallToolRequest(method="tools/call", params=params), **more)
+        answer = await self._send(types.CallToolRequest(method="tools/call", params=params), **more)
+        return Answer(answer, answer)
 
     async def page(self, cursor: str | None) -> Page:
         """Read one page of `tools/list`, each entry as it came: one bad entry spoils only itself."""
         params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
         answer = await self._send(types.ListToolsRequest(method="tools/list", params=params))
-        return Page(answer.get("tools"), answer.get("nextCursor"), None)
+        return Page(answer.get("tools", ()), answer.get("nextCursor"), None)
 
     async def _send(self, request: Any, **options: Any) -> dict[str, Any]:
         answer = await self._session.send_request(types.ClientRequest(request), cast("Any", AsSent), **options)
@@ -119,7 +120,7 @@ class SendRequest:
             ValueError: The SDK's model can't hold it.
         """
         if not isinstance(value, dict):
-            raise ValueError("structuredContent")
+            raise ValueError("structuredContent")  # noqa: TRY004  # as pydantic says it
         return cast("types.CallToolResult", result.model_copy(update={"structuredContent": value, "meta": meta}))
 
 
@@ -130,8 +131,7 @@ class CallTool(SendRequest):
         self._session = session
         self.call_tool = session.call_tool
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
         """Send one `tools/call`, and give the SDK's result."""
-        hook: Hook = hook_of(self._session, _CHECK)
-        with hook.passing(name):
-            return await self.call_tool(name, arguments, **options)
+        with hook_of(self._session, _CHECK).passing(name):
+            return Answer(await self.call_tool(name, arguments, **options))

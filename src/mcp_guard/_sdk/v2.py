@@ -17,12 +17,14 @@ from mcp.client.extension import UnexpectedClaimedResult
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY, MODERN
-from mcp_guard._sdk import Fault, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
+from mcp_guard._sdk import Answer, Fault, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of
 from mcp_guard._sdk.shape import refuse, require, unparsable
 
 _CHECK: Final = "validate_tool_result"
 _SHAPE: Final = ["self", "name", "result"]
+_SEND: Final = "send_request"
+_SEND_SHAPE: Final = ["self", "request", "result_type"]
 
 
 def seam_of(target: object, seam: SeamName) -> Seam:
@@ -39,18 +41,26 @@ def seam_of(target: object, seam: SeamName) -> Seam:
     session = target if isinstance(target, ClientSession) else getattr(target, "session", None)
     if not isinstance(session, ClientSession):
         raise refuse(target)
-    require(session, _CHECK, _SHAPE)
     return SessionSeam(session)
+
+
+def _require_hooks(session: ClientSession) -> None:
+    require(session, _CHECK, _SHAPE)
+    require(session, _SEND, _SEND_SHAPE)
 
 
 class SessionSeam:
     """For a `ClientSession`: what is not final comes back as it is, and is judged."""
 
-    resends_header_mismatch = False
-
     def __init__(self, session: ClientSession) -> None:
+        _require_hooks(session)
         self._session = session
         self.call_tool: Any = session.call_tool
+
+    @property
+    def resends_header_mismatch(self) -> bool:
+        """Whether the target itself lists again and resends after -32020: a session does not."""
+        return False
 
     @property
     def protocol(self) -> str:
@@ -66,20 +76,21 @@ class SessionSeam:
     def _live(self) -> ClientSession:
         return self._session
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
-        """Send one `tools/call`, and give the SDK's result."""
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+        """Send one `tools/call`, and give the SDK's result with the answer that it was made of."""
         return await self._passed(name, arguments, {"allow_input_required": True, "allow_claimed": True, **options})
 
-    async def _passed(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
-        with hook_of(self._live(), _CHECK).passing(name) as asked:
+    async def _passed(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+        with hook_of(self._live(), _CHECK, _SEND).passing(name) as seen:
             result = await self.call_tool(name, arguments, **options)
-        if isinstance(result, types.CallToolResult) and not result.is_error and not asked[0]:
+        if isinstance(result, types.CallToolResult) and not result.is_error and not seen.checked:
             logger.log(
                 logging.WARNING,
                 "the SDK did not ask for its own output check here: call_tool was overridden, or the SDK moved; "
                 "the guard judges the result all the same",
             )
-        return result
+        # a claim's resolver gives a result of its own making, which no answer stands behind
+        return Answer(result, seen.body) if result is seen.parsed else Answer(result)
 
     async def page(self, cursor: str | None) -> Page:
         """Read one page of `tools/list`, through the SDK, so that its header rules stay right."""
@@ -131,12 +142,12 @@ class ClientSeam(SessionSeam):
     def _live(self) -> ClientSession:
         session = self._client.session
         if session is not self._checked:
-            require(session, _CHECK, _SHAPE)
+            _require_hooks(session)
             self._checked = session
         return session
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Any:
-        """Send one `tools/call`, rounds and all, and give the SDK's result."""
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+        """Send one `tools/call`, rounds and all, and give the SDK's result with the answer that it was made of."""
         return await self._passed(name, arguments, options)
 
     async def page(self, cursor: str | None) -> Page:
