@@ -39,7 +39,7 @@ def chain(length: int, link: Any, last: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("uri", "dialect"),
+    "uri, dialect",
     [
         ("http://json-schema.org/draft-04/schema#", "draft4"),
         ("http://json-schema.org/draft-06/schema", "draft6"),
@@ -80,7 +80,7 @@ def test_one_point_zero_is_an_integer_but_not_in_draft_4() -> None:
     assert not usable({"$schema": DRAFT_4, "type": "integer"}).is_valid(1.0)
 
 
-@pytest.mark.parametrize(("value", "fits"), [(2**63, True), (10**400, True), (2**63 + 1, False), (1e300, False)])
+@pytest.mark.parametrize("value, fits", [(2**63, True), (10**400, True), (2**63 + 1, False), (1e300, False)])
 def test_integers_are_exact_at_any_size(value: Any, fits: bool) -> None:
     assert usable({"enum": [2**63, 10**400]}).is_valid(value) is fits
 
@@ -150,11 +150,19 @@ def test_what_only_looks_like_a_reference_is_data(schema: dict[str, Any]) -> Non
         {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}},
         {"properties": {"a": {"$ref": "#n"}}, "$defs": {"n": {"$anchor": "n", "type": "integer"}}},
         {"properties": {"a": {"$dynamicRef": "#n"}}, "$defs": {"n": {"$dynamicAnchor": "n", "type": "integer"}}},
-        {"$id": "http://e/r", "properties": {"a": {"$ref": "http://e/r#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}},
+        {
+            "$id": "http://e/r",
+            "properties": {"a": {"$ref": "http://e/r#/$defs/n"}},
+            "$defs": {"n": {"type": "integer"}},
+        },
         {"$id": "http://e/r", "properties": {"a": {"$ref": "n"}}, "$defs": {"n": {"$id": "n", "type": "integer"}}},
         {"properties": {"a": {"$ref": "#/x~1y/%25"}}, "x/y": {"%": {"type": "integer"}}},
         {"$schema": DRAFT_7, "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}},
-        {"$schema": DRAFT_7, "properties": {"a": {"$ref": "#n"}}, "definitions": {"n": {"$id": "#n", "type": "integer"}}},
+        {
+            "$schema": DRAFT_7,
+            "properties": {"a": {"$ref": "#n"}},
+            "definitions": {"n": {"$id": "#n", "type": "integer"}},
+        },
         {"$schema": DRAFT_4, "properties": {"a": {"$ref": "n"}}, "definitions": {"n": {"id": "n", "type": "integer"}}},
         {"properties": {"a": {"$ref": "#/examples/0"}}, "examples": [{"type": "integer"}]},
     ],
@@ -291,7 +299,7 @@ def twice(keyword: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("limit", "schema"),
+    "limit, schema",
     [
         ("schema_bytes", {"description": "d" * (LIMITS.schema_bytes + 1)}),
         ("schema_bytes", {"enum": list(range(LIMITS.schema_bytes))}),
@@ -358,9 +366,11 @@ def test_what_a_plain_server_publishes_is_let_through() -> None:
     "schema",
     [
         fan(30, twice("oneOf")),
-        {"properties": {f"p{i}": {"$dynamicRef": "#n"} for i in range(1_500)}, "$defs": {
-            f"d{i}": {"$id": f"http://e/{i}", "$dynamicAnchor": "n"} for i in range(500)
-        } | {"n": {"$dynamicAnchor": "n"}}},
+        {
+            "properties": {f"p{i}": {"$dynamicRef": "#n"} for i in range(1_500)},
+            "$defs": {f"d{i}": {"$id": f"http://e/{i}", "$dynamicAnchor": "n"} for i in range(500)}
+            | {"n": {"$dynamicAnchor": "n"}},
+        },
         {"allOf": [{"pattern": "[^" + "".join(map(chr, range(0x4E00, 0x5C00, 2))) + f"]{{20}}{i}"} for i in range(60)]},
     ],
     ids=["fan-out", "dynamic anchors", "wide classes"],

@@ -1,4 +1,4 @@
-"""`Contract`: what one tool promised. Read once, from a definition in any spelling; raises nothing about what it reads."""
+"""`Contract`: what one tool promised. Read once, in any spelling; raises nothing about what it reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, final
 from mcp_guard import _words
 from mcp_guard._canonical import Flaw, canonical_json, plain
 from mcp_guard._facts import Unusable
-from mcp_guard._schema import CompiledSchema, compile_schema
+from mcp_guard._schema import CompiledSchema, compile_copy
 from mcp_guard.policy import Limits
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class Contract:
     """What one tool promised: its name, its schemas, its fingerprints. The output schema is compiled at once.
 
     `definition` is the tool as it was listed, where there is more to it than the other arguments say. `resources` are
-    documents by URI that a reference of the schemas may lead to. Two contracts are equal where their definitions are.
+    documents by URI that a reference of the schemas may lead to. With `defer` the output schema is compiled only when it
+    is first asked for. Two contracts are equal where their definitions are.
 
     Raises:
         TypeError: `name` is no `str`, `limits` no `Limits`, or `definition` or `resources` no mapping.
@@ -55,6 +56,7 @@ class Contract:
         limits: Limits | None = None,
         resources: Mapping[str, dict[str, Any]] | None = None,
         definition: Mapping[str, Any] | None = None,
+        defer: bool = False,
     ) -> None:
         if not isinstance(name, str):
             raise TypeError(f"Contract takes the tool's name, a str, not {type(name).__name__}; see Contract.from_tool")
@@ -76,17 +78,21 @@ class Contract:
         self._resources = dict(resources or {})
         self.name: str = name
         """On the wire."""
-        self.unusable: Unusable | None = None
-        """Why this contract can't be enforced; `None` where it can."""
-        self.output: CompiledSchema | None = None
-        """The compiled outputSchema; `None` where none is declared, or it can't be used."""
         self._definition = self._read(members)
+        self._output: CompiledSchema | Unusable | _Absent | None = _ABSENT
+        if not defer:
+            self._compiled()
         self._input: CompiledSchema | Unusable | _Absent | None = _ABSENT
         self._fingerprint: str | None = None
 
     @classmethod
     def from_tool(
-        cls, tool: Any, *, limits: Limits | None = None, resources: Mapping[str, dict[str, Any]] | None = None
+        cls,
+        tool: Any,
+        *,
+        limits: Limits | None = None,
+        resources: Mapping[str, dict[str, Any]] | None = None,
+        defer: bool = False,
     ) -> Contract:
         """The contract of a tool as it stands in a listing: a mapping, or the `Tool` of either SDK major.
 
@@ -95,11 +101,23 @@ class Contract:
         """
         definition = _definition_of(tool)
         name = definition.get("name")
-        named = isinstance(name, str)
-        contract = cls(name if named else "", limits=limits, resources=resources, definition=definition)
-        if not named and contract.unusable is None:
-            contract._spoil(Unusable("invalid_schema", "the tool has no name"))
+        named = name if isinstance(name, str) else ""
+        contract = cls(named, limits=limits, resources=resources, definition=definition, defer=defer)
+        if named is not name:
+            contract._output = Unusable("invalid_schema", "the tool has no name")
         return contract
+
+    @property
+    def unusable(self) -> Unusable | None:
+        """Why this contract can't be enforced; `None` where it can."""
+        output = self._compiled()
+        return output if isinstance(output, Unusable) else None
+
+    @property
+    def output(self) -> CompiledSchema | None:
+        """The compiled outputSchema; `None` where none is declared, or it can't be used."""
+        output = self._compiled()
+        return output if isinstance(output, CompiledSchema) else None
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -133,9 +151,7 @@ class Contract:
     def input(self) -> CompiledSchema | None:
         """The compiled inputSchema, made when it is first asked for; `None` where none is declared or can be used."""
         if self._input is _ABSENT:
-            schema = self.input_schema
-            compiled = None if schema is None else compile_schema(schema, self._limits, self._resources)
-            self._input = compiled
+            self._input = self._made(self._definition.get("inputSchema"))
         return self._input if isinstance(self._input, CompiledSchema) else None
 
     @property
@@ -164,7 +180,7 @@ class Contract:
     def ambiguous(self) -> Contract:
         """The same contract, unusable since the server lists another tool of this name."""
         twin = copy.copy(self)
-        twin._spoil(Unusable("ambiguous", "the server lists two different tools of this name"))
+        twin._output = Unusable("ambiguous", "the server lists two different tools of this name")
         return twin
 
     def __eq__(self, other: object) -> bool:
@@ -176,36 +192,26 @@ class Contract:
     def __repr__(self) -> str:
         return f"Contract({_words.name(self.name)!r}, {self.fingerprint[:12]})"
 
-    def _spoil(self, unusable: Unusable) -> None:
-        self.unusable, self.output = unusable, None
-
     def _read(self, members: dict[Any, Any]) -> dict[str, Any]:
-        """Copies of the members, a `Flaw` where there is none. The output schema is compiled on the way."""
+        """Copies of the members, a `Flaw` where there is none."""
         kept: dict[str, Any] = {}
         room = self._limits.schema_bytes
-        output = members.get("outputSchema")
-        if output is not None:
-            compiled = compile_schema(output, self._limits, self._resources)
-            if isinstance(compiled, Unusable):
-                self.unusable = compiled
-                kept["outputSchema"] = self._kept(output)
-            else:
-                self.output = compiled
-                kept["outputSchema"] = compiled.schema
         for key, part in _first(members):
-            if key == "outputSchema":
-                kept.setdefault(key, None)
-            elif key == "inputSchema":
-                kept[key] = self._kept(part)
+            if key in _KEYS:
+                copied = plain(part, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
             else:
                 copied = plain(part, depth=_OTHERS_DEPTH, size=room)
                 room -= 0 if isinstance(copied, Flaw) else copied.size
-                kept[key] = copied if isinstance(copied, Flaw) else copied.value
+            kept[key] = copied if isinstance(copied, Flaw) else copied.value
         return kept
 
-    def _kept(self, schema: object) -> Any:
-        copied = plain(schema, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
-        return copied if isinstance(copied, Flaw) else copied.value
+    def _compiled(self) -> CompiledSchema | Unusable | None:
+        if isinstance(self._output, _Absent):
+            self._output = self._made(self._definition.get("outputSchema"))
+        return self._output
+
+    def _made(self, schema: object) -> CompiledSchema | Unusable | None:
+        return None if schema is None else compile_copy(schema, self._limits, self._resources)
 
 
 def _first(members: dict[Any, Any]) -> Iterator[tuple[str, Any]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CEILING: Final = 1 << 40
 _CHAIN: Final = 200
-_CHAIN_RECURSIVE: Final = 40
+_CHAIN_RECURSIVE: Final = 20
 """Steps through references and compositions that one value may take. The engine recurses: 200 of them at each of 200
 levels of a value were measured to overflow a stack of 8 MiB. Only a recursive schema is as deep as the value."""
 _CHAIN_THROUGH: Final = 1_000

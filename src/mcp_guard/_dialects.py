@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple
+
+from mcp_guard._canonical import is_array, is_object
 
 Dialect = Literal["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"]
 
@@ -73,7 +75,7 @@ _ORDER: Final[tuple[Dialect, ...]] = ("draft4", "draft6", "draft7", "draft2019-0
 
 def _table(dialect: Dialect) -> dict[str, tuple[Shape, Use]]:
     at = _ORDER.index(dialect)
-    table = {
+    table: dict[str, tuple[Shape, Use]] = {
         keyword: (shape, use)
         for keyword, (shape, use, (first, last)) in _ROWS.items()
         if _ORDER.index(first) <= at <= _ORDER.index(last)
@@ -170,11 +172,11 @@ def positions(schema: dict[str, Any], dialect: Dialect) -> Iterator[Position]:
     for keyword in schema.keys() & table.keys():
         shape, use = table[keyword]
         value = schema[keyword]
-        if shape in {"many", "one_or_many"} and isinstance(value, list):
-            for index, each in enumerate(cast("list[Any]", value)):
+        if shape in {"many", "one_or_many"} and is_array(value):
+            for index, each in enumerate(value):
                 yield Position(keyword, index, _schema(each, dialect, keyword, index), use)
-        elif shape in {"map", "map_or_names"} and isinstance(value, dict):
-            for name, each in cast("dict[str, Any]", value).items():
+        elif shape in {"map", "map_or_names"} and is_object(value):
+            for name, each in value.items():
                 if not (shape == "map_or_names" and isinstance(each, list)):
                     yield Position(keyword, name, _schema(each, dialect, keyword, name), use)
         elif shape == "one_or_bool" and isinstance(value, bool):
@@ -186,8 +188,8 @@ def positions(schema: dict[str, Any], dialect: Dialect) -> Iterator[Position]:
 
 
 def _schema(value: Any, dialect: Dialect, keyword: str, token: str | int | None) -> Any:
-    if isinstance(value, dict) or (isinstance(value, bool) and dialect != "draft4"):
-        return cast("Any", value)
+    if is_object(value) or (isinstance(value, bool) and dialect != "draft4"):
+        return value
     raise Misplaced(keyword, token)
 
 
@@ -195,14 +197,14 @@ def declared(schema: dict[str, Any]) -> Iterator[str]:
     """The property names that one schema declares, its subschemas aside."""
     for keyword in ("properties", "dependencies", "dependentRequired", "dependentSchemas"):
         value = schema.get(keyword)
-        if isinstance(value, dict):
-            yield from cast("dict[str, Any]", value)
+        if is_object(value):
+            yield from value
             if keyword in {"dependencies", "dependentRequired"}:
-                for names in cast("dict[str, Any]", value).values():
+                for names in value.values():
                     yield from _names(names)
     yield from _names(schema.get("required"))
 
 
 def _names(value: object) -> Iterator[str]:
-    if isinstance(value, list):
-        yield from (each for each in cast("list[Any]", value) if isinstance(each, str))
+    if is_array(value):
+        yield from (each for each in value if isinstance(each, str))

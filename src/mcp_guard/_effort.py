@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from mcp_guard._cost import order_of, patterns_of, times
 from mcp_guard._patterns import cost_of
@@ -191,7 +191,7 @@ class Estimator:
     # which subschemas apply
 
     def _state(self, seeds: list[tuple[int, int]], effort: Effort, unique: int = 0) -> _State:
-        """All nodes that apply to a value where `seeds` do. One that is recursive is looked at once: engines remember."""
+        """All nodes that apply where `seeds` do. One that is recursive is looked at once: engines remember."""
         key = (*seeds, (_UNIQUE, unique))
         effort.units += len(key)
         state = self._states.get(key)
@@ -254,7 +254,7 @@ class Estimator:
         return min(totals[0] + sum(totals[index] for index in self._recursive), BUDGET)
 
 
-def _role(node: Node) -> _Role:
+def _role(node: Node) -> _Role:  # noqa: C901  # one branch a keyword
     schema = node.schema
     role = _Role(each=1 + len(schema))
     if "multipleOf" in schema:
@@ -294,8 +294,7 @@ def _compounds(value: Any) -> int:
     while todo:
         each = todo.pop()
         if isinstance(each, (dict, list)):
-            parts = cast("list[Any]", list(each.values()) if isinstance(each, dict) else each)
-            todo += parts
+            todo += each.values() if isinstance(each, dict) else each
             count += 1
     return max(count - 1, 0)
 
@@ -318,7 +317,7 @@ def _texts(strings: list[str], roles: list[tuple[int, bool, int]], effort: Effor
     if looks:
         effort.strings += len(strings) * looks
         effort.characters += characters * looks
-        effort.longest = max(effort.longest, max(map(len, strings)))
+        effort.longest = max(effort.longest, *map(len, strings))
 
 
 def _size(value: Any) -> tuple[int, int, int]:
@@ -327,11 +326,11 @@ def _size(value: Any) -> tuple[int, int, int]:
     level: list[Any] = [value]
     while level:
         values += len(level)
-        objects = [each for each in level if type(each) is dict]
+        objects: list[dict[str, Any]] = [each for each in level if type(each) is dict]
         texts = [each for each in level if type(each) is str]
         texts += chain.from_iterable(objects)
         characters += sum(map(len, texts)) + len(texts)
         longest = max(longest, max(map(len, texts), default=0))
-        arrays = [each for each in level if type(each) is list]
-        level = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(arrays)]
+        arrays: list[list[Any]] = [each for each in level if type(each) is list]
+        level = [*chain.from_iterable(each.values() for each in objects), *chain.from_iterable(arrays)]
     return values, characters, longest

@@ -71,8 +71,8 @@ class Violation:
 
     def describe(self) -> str:
         """One safe phrase: where, what is asked, what was found."""
-        rule = self.says or f"breaks {self.keyword}"
-        return f"{self.shown or 'the root'}: {rule}, found {self.found}"
+        found = "" if self.found in {"object", "array"} and self.keyword != "type" else f", found {self.found}"
+        return f"{self.shown or 'the root'} {self.says}{found}"
 
     def to_dict(self) -> dict[str, str]:
         """JSON, with nothing of the server's in it but names that the contract declares."""

@@ -188,7 +188,7 @@ class Walked:
 def _contract(entry: object, limits: Limits) -> Contract | None:
     """The contract of a listed entry; `None` where it is no tool. A bad entry spoils only itself."""
     try:
-        contract = Contract.from_tool(entry, limits=limits)
+        contract = Contract.from_tool(entry, limits=limits, defer=True)
     except TypeError:
         return None
     return contract if contract.name else None

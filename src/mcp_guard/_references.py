@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from mcp_guard import _words
-from mcp_guard._canonical import Flaw, plain
+from mcp_guard._canonical import Flaw, is_object, plain
 from mcp_guard._dialects import (
     DEFAULT,
     LEGACY,
@@ -33,7 +33,7 @@ from mcp_guard._dialects import (
 from mcp_guard._facts import Unusable, UnusableReason
 
 if TYPE_CHECKING:
-    from referencing import Registry, Resource
+    from referencing import Registry, Resource, Specification
     from referencing._core import Resolver
 
     from mcp_guard.policy import Limits
@@ -77,7 +77,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the walk found. `nodes[0]` is the root. `schema` is the same schema, its dialects in their usual spelling."""
+    """What the walk found. `nodes[0]` is the root of `schema`, in which each dialect has its usual spelling."""
 
     dialect: Dialect
     schema: dict[str, Any]
@@ -112,10 +112,15 @@ def survey(schema: dict[str, Any], limits: Limits, resources: Mapping[str, dict[
     """
     walk = _Walk(limits, resources)
     walk.start(schema)
+    respelled = walk.respelled(schema)
+    if respelled is not schema:
+        schema = respelled
+        walk = _Walk(limits, resources)
+        walk.start(schema)
+    walk.place(schema)
     walk.follow()
     walk.tie_dynamic()
-    closed = not walk.metaschemas
-    return Survey(walk.dialect, walk.respelled(schema), walk.nodes, frozenset(walk.names), walk.needed(), closed)
+    return Survey(walk.dialect, schema, walk.nodes, frozenset(walk.names), walk.needed(), not walk.metaschemas)
 
 
 class _Documents:
@@ -131,7 +136,7 @@ class _Documents:
         if uri not in self._read and uri in self._given:
             limits = self._limits
             copied = plain(self._given[uri], depth=limits.schema_depth, size=limits.schema_bytes)
-            if isinstance(copied, Flaw) or not isinstance(copied.value, dict):
+            if isinstance(copied, Flaw) or not is_object(copied.value):
                 raise Refused("invalid_schema", "a document that the schema refers to is no schema that can be read")
             self._read[uri] = copied.value
         return self._read.get(uri)
@@ -161,6 +166,9 @@ class _Walk:
     def start(self, schema: dict[str, Any]) -> None:
         self.dialect = self._dialect_of(schema, DEFAULT)
         self._grow(schema, self.dialect)
+
+    def place(self, schema: dict[str, Any]) -> None:
+        """Index the identifiers of the document, and give each node its resolver."""
         root = self._resource(schema, self.dialect)
         try:
             base = root.id() or ""
@@ -258,7 +266,6 @@ class _Walk:
     # documents and dialects
 
     def _registry(self) -> Registry[Any]:
-        from jsonschema_specifications import REGISTRY  # the heavy import waits
         from referencing import Registry
         from referencing.exceptions import NoSuchResource
 
@@ -267,20 +274,20 @@ class _Walk:
         def retrieve(uri: str) -> Resource[Any]:
             found = self.documents.get(uri)
             if found is None:
-                raise NoSuchResource(ref=uri)
+                raise NoSuchResource(ref=uri)  # type: ignore[call-arg]  # attrs makes it
             if uri not in resources:
                 resources[uri] = self._resource(found, self._dialect_of(found, self.dialect))
             return resources[uri]
 
-        published: Registry[Any] = REGISTRY
+        published = _metaschemas()
         self._published = {id(published[uri].contents): uri for uri in published}
-        return Registry[Any](retrieve=retrieve).combine(published)
+        return Registry[Any](retrieve=retrieve).combine(published)  # type: ignore[call-arg]  # attrs makes it
 
     def _resource(self, schema: dict[str, Any], dialect: Dialect) -> Resource[Any]:
-        import referencing  # the heavy import waits
         import referencing.jsonschema
 
-        return referencing.Resource(schema, getattr(referencing.jsonschema, _SPECIFICATIONS[dialect]))
+        specification: Specification[Any] = getattr(referencing.jsonschema, _SPECIFICATIONS[dialect])
+        return specification.create_resource(schema)
 
     def _dialect_of(self, schema: dict[str, Any], inherited: Dialect) -> Dialect:
         """The dialect of a schema: what it names, directly or through a metaschema that the caller has given."""
@@ -352,7 +359,7 @@ class _Walk:
         return resolved.contents, resolved.resolver
 
     def tie_dynamic(self) -> None:
-        """A dynamic reference may lead to any anchor of its name: which one, only the way through the schema decides."""
+        """A dynamic reference may lead to any anchor of its name: the way through the schema decides which."""
         hubs: dict[str, int] = {}  # one knot for all references of a name and all its anchors
         for index, keyword, name in self._dynamic:
             if name not in hubs:
@@ -373,34 +380,33 @@ class _Walk:
         needed = {uri: {"$schema": URIS[self.dialect], **each} for uri, each in self.documents.used().items()}
         folders = {uri.rpartition("/schema")[0] for uri in self.metaschemas if "/schema" in uri}
         folders.discard(URIS[self.dialect].rpartition("/schema")[0])
-        if folders:
-            from jsonschema_specifications import REGISTRY  # the heavy import waits
-
-            for uri in REGISTRY:
-                if any(uri.startswith(f"{folder}/") for folder in folders):
-                    needed.setdefault(uri, cast("dict[str, Any]", REGISTRY[uri].contents))
+        published = _metaschemas()
+        for uri in published if folders else ():
+            if any(uri.startswith(f"{folder}/") for folder in folders):
+                needed.setdefault(uri, published.contents(uri))
         return needed
 
     def respelled(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema with each `$schema` as the dialect itself writes it: engines know no other spelling of them all."""
-        changed: dict[str, Any] | None = None
-        for index in self._respell:
-            node = self.nodes[index]
-            if dialect_of(node.schema["$schema"]) is None:
-                continue
-            if _root(self.nodes, index) is not self.nodes[0]:
-                node.schema["$schema"] = URIS[node.dialect]  # a copy of the caller's document that is ours alone
-                continue
-            if changed is None:
-                copied = plain(schema, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
-                if isinstance(copied, Flaw):
-                    return schema
-                changed = cast("dict[str, Any]", copied.value)
-            target: Any = changed
+        """The schema with each `$schema` as the dialect itself writes it: not everyone knows another spelling."""
+        odd = [index for index in self._respell if dialect_of(self.nodes[index].schema["$schema"]) is not None]
+        if not odd:
+            return schema
+        copied = plain(schema, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
+        if isinstance(copied, Flaw):
+            return schema
+        for index in odd:
+            target: Any = copied.value
             for token in tokens(self.nodes, index):
                 target = target[token]
-            target["$schema"] = URIS[node.dialect]
-        return schema if changed is None else changed
+            target["$schema"] = URIS[self.nodes[index].dialect]
+        return cast("dict[str, Any]", copied.value)
+
+
+def _metaschemas() -> Registry[Any]:
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it says that it is typed
+
+    registry: Registry[Any] = REGISTRY
+    return registry
 
 
 def is_uri_reference(text: str) -> bool:
@@ -428,9 +434,3 @@ def tokens(nodes: list[Node], index: int) -> tuple[str | int, ...]:
 def where(nodes: list[Node], index: int, names: Iterable[str], *path: str | int) -> str:
     """A place in the schema as it may be shown: keywords, indices and declared names; anything else is ``*``."""
     return _words.shown_pointer((*tokens(nodes, index), *path), _KEYWORDS.union(names)) or "the root"
-
-
-def _root(nodes: list[Node], index: int) -> Node:
-    while nodes[index].parent >= 0:
-        index = nodes[index].parent
-    return nodes[index]

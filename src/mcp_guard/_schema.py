@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, cast, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from mcp_guard import _engine, _words
-from mcp_guard._canonical import Flaw, plain
+from mcp_guard._canonical import Flaw, is_object, plain
 from mcp_guard._cost import weigh
+from mcp_guard._dialects import URIS
 from mcp_guard._effort import Effort, Estimator, TooMuch
 from mcp_guard._facts import Unusable, Violation
 from mcp_guard._references import Refused, Survey, survey, where
@@ -126,21 +127,38 @@ def compile_schema(
 ) -> CompiledSchema | Unusable:
     """The schema ready for use, or why it can't be used. `resources`: documents by URI that references may lead to."""
     copied = plain(schema, depth=limits.schema_depth, size=limits.schema_bytes)
-    if isinstance(copied, Flaw):
-        return flawed(copied, limits, schema)
-    if not isinstance(copied.value, dict):
+    return compile_copy(copied if isinstance(copied, Flaw) else copied.value, limits, resources)
+
+
+def compile_copy(
+    schema: object, limits: Limits, resources: Mapping[str, dict[str, Any]] | None = None
+) -> CompiledSchema | Unusable:
+    """The same, of a schema that is our own copy already, or of the `Flaw` that copying it found."""
+    if isinstance(schema, Flaw):
+        return flawed(schema, limits)
+    if not is_object(schema):
         return Unusable("invalid_schema", "it is no JSON object", schema)
-    ours = cast("dict[str, Any]", copied.value)
     try:
-        found = survey(ours, limits, resources or {})
+        found = survey(schema, limits, resources or {})
         weigh(found, limits)
     except Refused as refused:
         return refused.unusable
+    if not _engine.available() and not _meets_metaschema(found, limits):
+        return Unusable("invalid_schema", "it is not what the dialect asks for", schema)
     try:
-        return CompiledSchema(ours, found, limits)
+        return CompiledSchema(schema, found, limits)
     except _engine.CannotCompile as error:
         place = where(found.nodes, 0, found.names, *error.path)
         return Unusable("invalid_schema", f"{_words.cut(place, 200)} is not what the dialect asks for", schema)
+
+
+def _meets_metaschema(found: Survey, limits: Limits) -> bool:
+    """What the engine finds out by itself. A schema on which that takes too long is given the benefit of the doubt."""
+    from mcp_guard._explain import Explainer
+
+    metaschema = {"$ref": URIS[found.dialect]}
+    explainer = Explainer(metaschema, found.dialect, names=frozenset(), steps=limits.explanation_steps)
+    return explainer.decide(found.schema, formats=False) is not False
 
 
 def _compiled(schema: dict[str, Any], limits: Limits, resources: dict[str, dict[str, Any]]) -> CompiledSchema:
@@ -148,12 +166,12 @@ def _compiled(schema: dict[str, Any], limits: Limits, resources: dict[str, dict[
     return CompiledSchema(schema, found, limits)
 
 
-def flawed(flaw: Flaw, limits: Limits, schema: object) -> Unusable:
+def flawed(flaw: Flaw, limits: Limits) -> Unusable:
     """A schema that is no plain JSON within `limits`, as a fact."""
     if flaw.code == "too_deep":
         detail = f"schema_depth: {limits.schema_depth} are allowed, found {flaw.found} or more"
     elif flaw.code == "too_large":
         detail = f"schema_bytes: {limits.schema_bytes} are allowed, found {flaw.found} or more"
     else:
-        return Unusable("invalid_schema", _FLAWS[flaw.code], schema)
-    return Unusable("too_complex", detail, schema)
+        return Unusable("invalid_schema", _FLAWS[flaw.code])
+    return Unusable("too_complex", detail)

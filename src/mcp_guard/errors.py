@@ -138,7 +138,9 @@ class GuardError(Exception):
 
     def _to_model(self) -> str:
         named = f"The call of the tool {_words.name(self.tool)}" if self.tool is not None else "The call"
-        return f"{named} failed: {self._sentence()}. {_ADVICE[self.outcome]}"
+        advice = _ADVICE[self.outcome]
+        room = _words.MODEL_LENGTH - len(named) - len(advice) - len(" failed: . ")
+        return f"{named} failed: {_words.cut(self._sentence(), room)}. {advice}"
 
     def _details(self) -> dict[str, Any]:
         return {}
@@ -196,7 +198,7 @@ def _listed(violations: tuple[Violation, ...], quoted: Callable[[Any], str] | No
             lines.append(v.describe())
             continue
         place = _words.cut(_words.escape(v.pointer), 200) or "the root"
-        lines.append(f"{place}: {v.says or v.keyword}, found {v.found}")
+        lines.append(f"{place} {v.says}, found {v.found}")
         lines.append(f"    value:  {quoted(v.value)}")
         at = _words.cut(_words.escape(v.schema_pointer), 200)
         lines.append(f"    schema: {v.keyword} = {quoted(v.expected)} at #{at}")
@@ -568,4 +570,4 @@ def _with_choice(violation: Violation) -> str:
         return violation.describe()
     choice = cast("list[object]", expected)[:8]
     values = ", ".join(_words.cut(_words.escape(repr(x)[:60]), 40) for x in choice)
-    return f"{violation.shown or 'the root'}: must be one of {values}, found {violation.found}"
+    return f"{violation.shown or 'the root'} must be one of {values}, found {violation.found}"

@@ -56,16 +56,16 @@ class Limits:
     """Text in a result: keys, strings and digits together."""
     text_bytes: int = 6_000_000
     """Text that is parsed as JSON where the structured part is missing."""
-    schema_bytes: int = 400_000
+    schema_bytes: int = 300_000
     """Text in one schema. Compiling grows faster than the schema does."""
     schema_depth: int = 200
     """Levels of nesting in one schema."""
-    subschemas: int = 4_000
+    subschemas: int = 10_000
     """Subschemas after `$ref` expansion: a shared target counts each time, a cycle once."""
     compositions: int = 1_000
-    """Branches of `anyOf`, `oneOf`, `allOf`, `if`, `not` and `dependentSchemas` after `$ref` expansion."""
+    """Branches of `anyOf`, `oneOf`, `allOf`, `if`, `not` and `dependentSchemas`, nested or by `$ref`, at one place."""
     pattern_length: int = 5_000
-    """Characters of one regular expression."""
+    """Atoms of one regular expression, bounded repeats written out."""
     violations: int = 20
     """Violations kept of one result."""
     explanation_steps: int = 20_000
