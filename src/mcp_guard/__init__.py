@@ -18,7 +18,7 @@ from mcp_guard._version import __version__
 if TYPE_CHECKING:
     from mcp_guard._check import check
     from mcp_guard._contract import Contract
-    from mcp_guard._facts import Deviation, Problem, ToolFailure, Unusable, Violation
+    from mcp_guard._facts import Change, Deviation, Problem, ToolFailure, Unusable, Violation
     from mcp_guard._notifications import Notifications
     from mcp_guard._session import GuardedSession, Judged, attach, guard
     from mcp_guard._verdict import (
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _HOME = {
     "_check": ("check",),
     "_contract": ("Contract",),
-    "_facts": ("Deviation", "Problem", "ToolFailure", "Unusable", "Violation"),
+    "_facts": ("Change", "Deviation", "Problem", "ToolFailure", "Unusable", "Violation"),
     "_notifications": ("Notifications",),
     "_session": ("GuardedSession", "Judged", "attach", "guard"),
     "_verdict": (
@@ -104,6 +104,7 @@ __all__ = [
     "STRICT",
     "BudgetExhaustedError",
     "CallError",
+    "Change",
     "Conforming",
     "ConnectionLostError",
     "Contract",
@@ -149,12 +150,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _MODULE:
-        raise AttributeError(f"module 'mcp_guard' has no attribute {name!r}")
-    value: object = getattr(import_module(f"mcp_guard.{_MODULE[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers are to see the names above, and no others
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULE:
+            raise AttributeError(f"module 'mcp_guard' has no attribute {name!r}")
+        value: object = getattr(import_module(f"mcp_guard.{_MODULE[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar, final
+from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
 import anyio
 
@@ -42,22 +43,22 @@ class Caller:
         Raises:
             GuardError: There is no result, or the conclusion says so.
         """
+        decision, product = Decision("raise", None), None
         try:
             error = await self._in_time(call, options)
+            if error is None and call.verdict is not None and call.result is not None:
+                decided = self._judge.decide(call, call.verdict)
+                decision, product = conclude(call, call.verdict, call.result, decided)
         except BaseException:  # cancelled, or a fault that is not the peer's: told, and passed on as it is
             self._judge.tell(call, Decision("raise", None), "unknown" if call.attempts else "not_sent")
             raise
-        if error is None and call.verdict is not None and call.result is not None:
-            decision, product = conclude(call, call.verdict, call.result, self._judge.decide(call, call.verdict))
-            outcome: errors.Outcome = "executed" if decision.error is None else decision.error.outcome
-            record = self._judge.tell(call, decision, outcome)
-            if decision.action != "raise" or decision.error is None:
-                return product, record
+        if error is not None:
+            decision = Decision("raise", error)
+        outcome: errors.Outcome = "executed" if decision.error is None else decision.error.outcome
+        record = self._judge.tell(call, decision, outcome)
+        if decision.action == "raise" and decision.error is not None:
             raise decision.error
-        if error is None:  # pragma: no cover  # `_in_time` gives an error wherever there is no verdict
-            raise AssertionError(call)
-        self._judge.tell(call, Decision("raise", error), error.outcome)
-        raise error
+        return cast("T", product), record
 
     async def _in_time(self, call: Call, options: Mapping[str, Any]) -> errors.GuardError | None:
         """The call under its deadline, listing and rounds included; why there is no result, or `None`."""
@@ -74,14 +75,21 @@ class Caller:
         fault = await self._listing.ensure(call.tool)
         call.ms_queued = (self._clock() - began) * 1000
         if fault is not None:
-            known = self._listing.known or self._judge.contract(call.tool) is not None
+            known = self._listing.known or self._judge.knows(call.tool)
             if not known and call.policy.unknown_listing == "raise":
                 return unlisted(fault, call.context())
-            call.deviations += (Deviation("listing_failed", "the tool listing could not be read"),)
+            call.note("listing_failed", "the tool listing could not be read")
         if (refusal := self._judge.admit(call)) is not None:
             return refusal
         sent = self._clock()
-        answer = await self._sent(call, options)
+        answer = await self._once(call, options)
+        if self._is_mismatch(answer) and await self._listing.refresh() is None:
+            # the specification's one recovery: the server refused the call since its header was of an old listing
+            if (refusal := self._judge.admit(call)) is not None:
+                refusal.outcome = "unknown"  # the peer's word that it refused is no proof
+                return refusal
+            sent = self._clock()
+            answer = await self._once(call, options)
         if not isinstance(answer, Answer):
             return _lost(answer, call)
         verdict = self._judge.hear(call, ToolResult.of(answer.result, protocol=call.protocol, body=answer.body))
@@ -89,26 +97,18 @@ class Caller:
             await self._heard_again(call, sent)
         return None
 
-    async def _sent(self, call: Call, options: Mapping[str, Any]) -> Answer | Fault:
-        answer = await self._once(call, options)
-        if (
-            isinstance(answer, PeerError)
-            and answer.code == _HEADER_MISMATCH
-            and not self._seam.resends_header_mismatch
-            and await self._listing.refresh() is None
-        ):
-            # the specification's one recovery: the server refused the call since its header was of an old listing
-            answer = await self._once(call, options)
-        return answer
+    def _is_mismatch(self, answer: Answer | Fault) -> bool:
+        mismatch = isinstance(answer, PeerError) and answer.code == _HEADER_MISMATCH
+        return mismatch and not self._seam.resends_header_mismatch
 
     async def _once(self, call: Call, options: Mapping[str, Any]) -> Answer | Fault:
         """Send the call; the answer, or what went wrong."""
         call.attempts += 1
-        began = self._clock()
+        began, handled = self._clock(), sys.exc_info()[1]
         try:
             return await self._seam.call(call.tool, call.arguments, options)
         except Exception as exc:
-            fault = self._seam.fault(exc)
+            fault = self._seam.fault(exc, handled)
             if fault is None:
                 raise
             call.sdk_error = exc
@@ -127,6 +127,8 @@ class Caller:
         latest = self._judge.contract(call.tool)
         if latest is None or not latest.declares_output or latest == contract:
             return
+        if call.policy.pins == "raise" and self._judge.drift(call.tool):
+            return  # a contract that is not the pinned one excuses nothing
         call.contract = latest
         again = self._judge.hear(call, result)
         if isinstance(again, Conforming):

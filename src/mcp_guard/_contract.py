@@ -31,6 +31,8 @@ _ABSENT: Final = _Absent()
 _OTHERS_DEPTH: Final = 200
 _MEMBERS: Final = 1_000
 _KEYS: Final = {"outputSchema": "output_schema", "inputSchema": "input_schema"}
+PARTS: Final = ("description", "inputSchema", "outputSchema", "annotations")
+"""What of a definition a caller relies on: each has a fingerprint of its own."""
 
 
 @final
@@ -38,8 +40,8 @@ class Contract:
     """What one tool promised: its name, its schemas, its fingerprints. The output schema is compiled at once.
 
     `definition` is the tool as it was listed, where there is more to it than the other arguments say. `resources` are
-    documents by URI that a reference of the schemas may lead to. With `defer` the output schema is compiled only when it
-    is first asked for. Two contracts are equal where their definitions are.
+    documents by URI that a reference of the schemas may lead to. With `defer` the output schema is compiled only when
+    it is first asked for. Two contracts are equal where their definitions are.
 
     Raises:
         TypeError: `name` is no `str`, `limits` no `Limits`, or `definition` or `resources` no mapping.
@@ -177,10 +179,32 @@ class Contract:
         """SHA-256 of the outputSchema (RFC 8785), in hexadecimal digits; `None` where none is declared."""
         return _digest(_marked(self._definition["outputSchema"])) if self.declares_output else None
 
+    @property
+    def fingerprints(self) -> dict[str, str | None]:
+        """SHA-256 of each of the parts that a caller relies on (RFC 8785); `None` where there is none."""
+        parts = {key: self._definition.get(key) for key in PARTS}
+        return {key: None if part is None else _digest(_marked(part)) for key, part in parts.items()}
+
+    @property
+    def flaws(self) -> dict[str, Flaw]:
+        """Why a part of the definition is not kept."""
+        return {key: part for key, part in self._definition.items() if isinstance(part, Flaw)}
+
+    @property
+    def size(self) -> int:
+        """Characters of the definition's text, also of what was too large to be kept, as far as that was read."""
+        return self._size
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether the server listed another tool of this name."""
+        return isinstance(self._output, Unusable) and self._output.reason == "ambiguous"
+
     def ambiguous(self) -> Contract:
         """The same contract, unusable since the server lists another tool of this name."""
         twin = copy.copy(self)
-        twin._output = Unusable("ambiguous", "the server lists two different tools of this name")
+        ambiguous = Unusable("ambiguous", "the server lists two different tools of this name")
+        twin._output = ambiguous  # noqa: SLF001  # of the same class
         return twin
 
     def __eq__(self, other: object) -> bool:
@@ -196,13 +220,18 @@ class Contract:
         """Copies of the members, a `Flaw` where there is none."""
         kept: dict[str, Any] = {}
         room = self._limits.schema_bytes
+        self._size = 0
         for key, part in _first(members):
+            if isinstance(part, Flaw):  # what was saved as not kept
+                kept[key] = part
+                continue
             if key in _KEYS:
                 copied = plain(part, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
             else:
                 copied = plain(part, depth=_OTHERS_DEPTH, size=room)
                 room -= 0 if isinstance(copied, Flaw) else copied.size
             kept[key] = copied if isinstance(copied, Flaw) else copied.value
+            self._size += len(key) + (copied.found if isinstance(copied, Flaw) else copied.size)
         return kept
 
     def _compiled(self) -> CompiledSchema | Unusable | None:

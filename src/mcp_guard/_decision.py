@@ -7,7 +7,7 @@ from typing import Any, final
 
 from mcp_guard import errors
 from mcp_guard._contract import Contract
-from mcp_guard._facts import Deviation, Problem
+from mcp_guard._facts import Change, Deviation, Problem
 from mcp_guard._verdict import (
     Conforming,
     Errored,
@@ -100,6 +100,8 @@ def _deviating(
         case "structured_missing" | "text_verbatim":
             return errors.MissingStructuredContentError(reason=code, **about)
         case "contract_changed":
-            return errors.ContractChangedError(changes=("outputSchema",), **about)
+            says = "the outputSchema is another one since the call was sent"
+            change = Change(verdict.tool or "", "outputSchema", "changed", "changed", says)
+            return errors.ContractChangedError(changes=(change,), **about)
         case _:
             return errors.MalformedResultError(problems=(Problem(code),), **about)

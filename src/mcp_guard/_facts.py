@@ -1,4 +1,4 @@
-"""The small facts that verdicts and errors are made of: `Violation`, `Deviation`, `Problem`, `ToolFailure`, `Unusable`.
+"""The small facts that verdicts and errors are made of: `Violation`, `Deviation`, `Problem`, `Change` and the like.
 
 Each knows which part of itself may be shown (design: what the server says is untrusted). What may not be shown is an
 attribute for the caller: it stands in no `repr`, and what could hold a value of a result is in no pickle.
@@ -48,10 +48,12 @@ class Violation:
     keyword in the schema; `keyword` is ``"false"`` where a schema is `false`. `expected` is what the schema says there
     (the missing names for `required`), `found` the JSON type of the value, `value` the value itself. `shown` is the
     pointer as it may be shown (``*`` for names that the contract does not declare), `says` the rule in safe words.
+
+    Neither pickles nor equality have `schema_pointer`, `expected` and `value`: the schema's own words and the data.
     """
 
     pointer: str
-    schema_pointer: str
+    schema_pointer: str = field(compare=False)  # below patternProperties it has a pattern in it
     keyword: str
     expected: Any = field(repr=False, compare=False)
     found: JsonType
@@ -64,10 +66,7 @@ class Violation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # neither the value nor the schema's own words go into a pickle
-        return (
-            Violation,
-            (self.pointer, self.schema_pointer, self.keyword, None, self.found, None, self.shown, self.says),
-        )
+        return Violation, (self.pointer, "", self.keyword, None, self.found, None, self.shown, self.says)
 
     def describe(self) -> str:
         """One safe phrase: where, what is asked, what was found."""
@@ -159,6 +158,41 @@ class Unusable:
     reason: UnusableReason
     detail: str
     value: Any = field(default=None, repr=False, compare=False)
+
+
+ChangedPart = Literal["tool", "description", "inputSchema", "outputSchema", "annotations"]
+ChangeKind = Literal["added", "removed", "changed"]
+Effect = Literal["breaks", "loosens", "tightens", "changed"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between two definitions of a tool.
+
+    `effect`: ``breaks`` (a caller's arguments may no longer be taken, or a reader's data may be what it was not
+    before), ``loosens`` (more arguments are taken), ``tightens`` (the data is still what it was, and less besides), or
+    ``changed`` where that can't be told. `says` is the difference in safe words; `server` the key of the contracts.
+    """
+
+    tool: str
+    part: ChangedPart
+    kind: ChangeKind
+    effect: Effect
+    says: str
+    server: str = ""
+
+    def __repr__(self) -> str:
+        tool = _words.name(self.tool)
+        return f"Change({tool!r}, {self.part!r}, {self.kind!r}, {self.effect!r}, {self.says!r})"
+
+    def describe(self) -> str:
+        """One safe phrase: what differs, and what that does."""
+        return self.says if self.effect == "changed" else f"{self.says} ({self.effect})"
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON, with nothing of the server's in it but names that the contract declares."""
+        return {"part": self.part, "kind": self.kind, "effect": self.effect, "says": self.says}
 
 
 def violation(

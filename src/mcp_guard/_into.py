@@ -45,6 +45,8 @@ class Into(Generic[T]):
             return
         try:
             self._adapter = pydantic.TypeAdapter(cast("Any", wanted))
+            if not self._adapter.pydantic_complete:  # a name in it is not known yet
+                self._adapter.rebuild()
         except Exception as exc:
             raise TypeError(
                 f"into= takes a type that pydantic's TypeAdapter takes (a model, dataclass, TypedDict, union, "
@@ -53,18 +55,16 @@ class Into(Generic[T]):
 
     def take(self, value: Any, declared: frozenset[str]) -> tuple[T | None, Misfit | None]:
         """The value as `T`, or why it is none."""
-        if self._function is not None:
-            try:
-                return self._function(value), None
-            except Exception as exc:  # noqa: BLE001  # whatever it does not like, the value does not fit it
-                says = f"is refused by the function given as into= ({type(exc).__name__})"
-                place = Violation("", "", "type", None, json_type(value), value, "", says)
-                return None, Misfit((place,), exc)
-        adapter = cast("pydantic.TypeAdapter[T]", self._adapter)
         try:
-            return adapter.validate_json(_ANYTHING.dump_json(value)), None
-        except pydantic.ValidationError as exc:
-            return None, Misfit(_violations(exc, declared | _names(_json_schema(adapter))), exc)
+            if self._adapter is None:
+                return cast("Callable[[Any], T]", self._function)(value), None
+            return self._adapter.validate_json(_ANYTHING.dump_json(value)), None
+        except Exception as exc:  # noqa: BLE001  # whatever it does not like, the value does not fit it
+            if self._adapter is not None and isinstance(exc, pydantic.ValidationError):
+                return None, Misfit(_violations(exc, declared | _names(_json_schema(self._adapter))), exc)
+            says = f"is refused by what was given as into= ({type(exc).__name__})"
+            place = Violation("", "", "type", None, json_type(value), value, "", says)
+            return None, Misfit((place,), exc)
 
     def read(self, texts: Sequence[str], limits: Limits) -> Any:
         """The one reading of the text blocks that `T` takes; the text itself where there is none."""
@@ -108,7 +108,7 @@ class _Asked:
     def is_valid(self, value: Any, *, formats: bool = False) -> bool:  # noqa: ARG002  # pydantic has its own
         try:
             self._adapter.validate_json(_ANYTHING.dump_json(value))
-        except pydantic.ValidationError:
+        except Exception:  # noqa: BLE001  # a validator of the caller's may raise anything
             return False
         return True
 

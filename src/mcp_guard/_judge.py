@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import hmac
 import logging
+import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +20,8 @@ from mcp_guard._canonical import canonical_json
 from mcp_guard._check import judged
 from mcp_guard._contract import Contract
 from mcp_guard._decision import Decision, decide
-from mcp_guard._facts import Deviation, Violation, is_object
+from mcp_guard._drift import changes
+from mcp_guard._facts import Change, Deviation, Violation, is_object
 from mcp_guard._log import Voice
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._verdict import Conforming, Unchecked, Verdict, Violating, with_deviation
@@ -58,6 +60,10 @@ class Call:
     ms_wire: float = 0.0
     ms_check: float = 0.0
 
+    def note(self, code: str, detail: str) -> None:
+        """Add a deviation of the call's own."""
+        self.deviations = (*(d for d in self.deviations if d.code != code), Deviation(code, detail))
+
     def context(self, **more: Any) -> dict[str, Any]:
         """The keywords that every error of this call has."""
         return {"tool": self.tool, "call_id": self.id, "named_safe": self.named_safe, **more}
@@ -74,6 +80,7 @@ class Judge:
         overrides: Mapping[str, Policy] | None = None,
         safe: Iterable[str] = (),
         contracts: Contracts | None = None,
+        pins: str | os.PathLike[str] | Contracts | None = None,
         hooks: Iterable[Hook] = (),
         server: str | None = None,
         hash_key: bytes | None = None,
@@ -83,14 +90,16 @@ class Judge:
         self.server = _checked("server", server or "", str)
         """Its name where the user gave one: the key of its contracts. What a server calls itself is no identity."""
         self.policy = _checked("policy", policy, Policy)
+        self._pins = None if pins is None else _pinned(pins, self.server, self.policy)
+        self._drift: dict[str, tuple[Contract | None, tuple[Change, ...]]] = {}
         self.voice = Voice(clock)
+        if not isinstance(overrides, (Mapping, type(None))):
+            raise TypeError(f'overrides takes a dict such as {{"get_*": OBSERVE}}, not {type(overrides).__name__}')
         self._overrides = {name: _checked(f"overrides[{name!r}]", p, Policy) for name, p in (overrides or {}).items()}
-        if isinstance(safe, str):
-            raise TypeError(f"safe takes a list of names, not one: safe=[{safe!r}]")
-        self._safe = tuple(_checked("a name in safe", name, str) for name in safe)
-        self._hooks = tuple(hooks)
+        self._safe = tuple(_checked("a name in safe", name, str) for name in _many("safe", safe, "['get_*']"))
+        self._hooks: tuple[Hook, ...] = _many("hooks", hooks, "[print]")
         if not all(map(callable, self._hooks)):
-            raise TypeError("hooks takes functions of one Record")
+            raise TypeError("hooks takes functions of one Record, such as [print]")
         self._hash_key = _checked("hash_key", secrets.token_bytes(32) if hash_key is None else hash_key, bytes)
         self._clock = clock
 
@@ -103,6 +112,35 @@ class Judge:
     def contract(self, tool: str) -> Contract | None:
         """What this tool promised, as far as is known."""
         return self.contracts.get(tool, server=self.server)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether contracts are held against pins."""
+        return self._pins is not None
+
+    def knows(self, tool: str) -> bool:
+        """Whether there is a contract that calls may go by; with pins one that the server itself listed."""
+        return self.contract(tool) is not None and (not self.pinned or self.contracts.is_listed(self.server))
+
+    def drift(self, tool: str) -> tuple[Change, ...]:
+        """How what the server says of this tool differs from its pin."""
+        if self._pins is None:
+            return ()
+        if not self.contracts.is_listed(self.server):
+            says = "its listing could not be read, so that nothing can be held against the pin"
+            return (Change(tool, "tool", "changed", "changed", says, self.server),)
+        now, pin = (c.published(tool, server=self.server) for c in (self.contracts, self._pins))
+        if now is None and pin is None:
+            if self.contracts.is_registered(tool, server=self.server):
+                return ()  # the user's own
+            says = "it is neither pinned nor listed"
+            return (Change(tool, "tool", "added", "changed", says, self.server),)
+        known = self._drift.get(tool)
+        if known is None or known[0] is not now:
+            if len(self._drift) >= self.policy.limits.tools:
+                self._drift.clear()
+            self._drift[tool] = known = (now, changes(pin, now, server=self.server))
+        return known[1]
 
     def begin(self, tool: str, arguments: dict[str, Any] | None, protocol: str) -> Call:
         """A new call of this tool."""
@@ -119,7 +157,14 @@ class Judge:
     def admit(self, call: Call) -> errors.GuardError | None:
         """Take up the tool's contract; why the call is not to be sent, given it, or `None`."""
         call.contract = contract = self.contract(call.tool)
-        policy, unsent = call.policy, call.context(outcome="not_sent")
+        policy, unsent, call.noted = call.policy, call.context(outcome="not_sent"), None
+        if policy.pins != "allow" and (drifted := self.drift(call.tool)):
+            changed = errors.ContractChangedError(changes=drifted, **unsent)
+            # refused here also where it is the deviation that raises: later would be after the tool ran
+            if policy.pins == "raise" or policy.on_deviation("contract_changed") == "raise":
+                return changed
+            call.noted = changed
+            call.note("contract_changed", "; ".join(change.describe() for change in drifted[:3]))
         if contract is None:
             return errors.ToolNotListedError(**unsent) if policy.unlisted == "raise" else None
         if contract.unusable is not None and policy.unenforceable == "raise":
@@ -132,11 +177,11 @@ class Judge:
             error = errors.InvalidArgumentsError(violations=misfit.violations, truncated=misfit.truncated, **unsent)
             if policy.arguments == "raise":
                 return error
-            call.noted = error
+            call.noted = call.noted or error
         if misfit.unknown and policy.on_deviation("unknown_argument") == "raise":
             return errors.InvalidArgumentsError(violations=misfit.unknown, **unsent)
         if misfit.unknown:
-            call.deviations += (Deviation("unknown_argument", "; ".join(v.says for v in misfit.unknown[:3])),)
+            call.note("unknown_argument", "; ".join(v.says for v in misfit.unknown[:3]))
         return None
 
     def hear(self, call: Call, result: ToolResult) -> Verdict:
@@ -162,7 +207,7 @@ class Judge:
             decision = Decision("report", call.noted)
         record = self._record(call, decision, outcome)
         if decision.action == "report":
-            self._report(record)
+            self._report(record, call.verdict)
         for hook in self._hooks:
             self._tell(hook, record)
         return record
@@ -209,9 +254,11 @@ class Judge:
         canonical = canonical_json(arguments)
         return None if canonical is None else hmac.new(self._hash_key, canonical, hashlib.sha256).hexdigest()
 
-    def _report(self, record: Record) -> None:
-        what = record.error or ", ".join(record.deviations) or f"the result is unchecked ({record.verdict})"
-        level = logging.WARNING if record.error else logging.INFO
+    def _report(self, record: Record, verdict: Verdict | None) -> None:
+        unchecked = isinstance(verdict, Unchecked)
+        what = f"unchecked, the tool is {verdict.reason}" if isinstance(verdict, Unchecked) else record.error or ""
+        what = ", ".join(filter(None, (what, *record.deviations)))
+        level = logging.WARNING if record.error or unchecked else logging.INFO
         self.voice.say(level, (record.tool, what), _words.line(f"{record.tool}: {what} (call {record.call_id})"))
 
 
@@ -222,6 +269,33 @@ def _checked(what: str, value: object, kind: type[T]) -> T:
     if not isinstance(value, kind):
         raise TypeError(f"{what} takes a {kind.__name__}, not {type(value).__name__}")
     return value
+
+
+def _pinned(pins: object, server: str, policy: Policy) -> Contracts:
+    """The contracts that are pinned, from wherever they are given."""
+    if isinstance(pins, (str, os.PathLike)):
+        path: str | os.PathLike[str] = pins
+        try:
+            pins = Contracts.load(path, limits=policy.limits)
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"there is no lock file {os.fspath(path)}; write one of the contracts that you accept: "
+                f'(await guard(session).refresh()).save("{os.fspath(path)}")'
+            ) from None
+    if not isinstance(pins, Contracts):
+        raise TypeError(f"pins takes the path of a lock file, or a Contracts, not {type(pins).__name__}")
+    if not pins.is_of(server):
+        has = ", ".join(repr(_words.name(s)) for s in pins.servers()[:5]) or "none"
+        raise ValueError(
+            f"nothing is pinned of the server {_words.name(server)!r}, only of: {has}; guard(server=) says which it is"
+        )
+    return pins
+
+
+def _many(what: str, given: Any, example: str) -> tuple[Any, ...]:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise TypeError(f"{what} takes a list, such as {what}={example}, not {type(given).__name__}")
+    return tuple(given)
 
 
 def _violations(verdict: Verdict | None, error: errors.GuardError | None) -> tuple[Violation, ...]:

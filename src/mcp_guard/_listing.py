@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, final
@@ -13,6 +15,7 @@ from mcp_guard import errors
 from mcp_guard._contract import Contract
 from mcp_guard._judge import Judge
 from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
+from mcp_guard._watching import Watch
 from mcp_guard.policy import Limits
 
 _DOUBT_SECONDS: Final = 5.0
@@ -51,6 +54,8 @@ class Listing:
         self._signal = signal
         self._clock = clock
         self._lock = anyio.Lock()
+        self.watch = Watch(seam, judge.voice, clock)
+        """The guard's own subscription to changes of the tools."""
         self._last: Read | None = None
         self._good: Read | None = None
         self._doubted: float | None = None
@@ -58,11 +63,12 @@ class Listing:
 
     async def ensure(self, tool: str) -> Fault | None:
         """Make the contract of a tool known before it is called. Gives what went wrong where a reading failed."""
+        await self.watch.look()
         if not self._is_fresh():
-            if self._good is None and self._judge.contract(tool) is not None and not self._changes():
+            if self._good is None and self._is_given(tool):
                 return None  # contracts that were given need no listing, until the server says that they changed
             if self._good is None or not self._failed_lately():
-                await self._read(self._last)
+                await self._read_until_quiet()
             if self._last is not None and self._last.fault is not None:
                 return self._last.fault
         if self._judge.contract(tool) is not None or tool in self._absent or not self._may_doubt():
@@ -75,15 +81,19 @@ class Listing:
     async def doubt(self, before: float) -> bool:
         """Read the listing again since a result did not fit, where it was read before that moment.
 
-        Whether there is another listing now than there was.
+        Whether the listing that is known now was begun after that moment.
         """
-        if (self._good is not None and self._good.began >= before) or not self._may_doubt():
-            return False
-        return (await self._read(self._last)).fault is None
+        if self._lock.locked():
+            async with self._lock:  # somebody reads it right now
+                pass
+        if not self._is_since(before) and self._may_doubt():
+            await self._read(self._last, before)
+        return self._is_since(before)
 
     async def refresh(self) -> Fault | None:
         """Read the listing again now."""
-        return (await self._read(self._last)).fault
+        await self.watch.look()
+        return (await self._read(self._last, self._clock())).fault
 
     @property
     def known(self) -> bool:
@@ -91,13 +101,21 @@ class Listing:
         return self._good is not None
 
     def _changes(self) -> int:
-        return 0 if self._signal is None else self._signal.changes
+        return self.watch.changes + (0 if self._signal is None else self._signal.changes)
+
+    def _is_given(self, tool: str) -> bool:
+        """Whether the contract of this tool was given to the guard, and may be gone by."""
+        judge = self._judge
+        return judge.knows(tool) and judge.contracts.holds(judge.server, self._clock()) and not self._changes()
 
     def _is_fresh(self) -> bool:
         good = self._good
         if good is None or good.changes != self._changes():
             return False
         return good.expires is None or self._clock() < good.expires
+
+    def _is_since(self, moment: float) -> bool:
+        return self._good is not None and self._good.began >= moment
 
     def _failed_lately(self) -> bool:
         last = self._last
@@ -110,11 +128,20 @@ class Listing:
         self._doubted = now
         return True
 
-    async def _read(self, seen: Read | None) -> Read:
-        """Read all pages; those who ask while somebody reads share the reading."""
+    async def _read_until_quiet(self) -> None:
+        """Read the listing, and once more where it changed meanwhile; a server that never rests is not waited for."""
+        for _ in range(2):
+            read = await self._read(self._last)
+            await self.watch.look()
+            if read.fault is not None or read.changes == self._changes():
+                return
+
+    async def _read(self, seen: Read | None, since: float = -math.inf) -> Read:
+        """Read all pages; those who ask while somebody reads share the reading, where it was begun after `since`."""
         async with self._lock:
-            if self._last is not None and self._last is not seen and self._last.changes == self._changes():
-                return self._last
+            last = self._last
+            if last is not None and last is not seen and last.changes == self._changes() and last.began >= since:
+                return last
             began, changes = self._clock(), self._changes()
             expires, fault = await self._pages()
             self._last = read = Read(began, changes, expires, fault)
@@ -137,52 +164,72 @@ class Listing:
         walked = Walked()
         cursor: str | None = None
         while True:
-            asked = self._clock()
+            asked, handled = self._clock(), sys.exc_info()[1]
             try:
                 page = await self._seam.page(cursor)
             except Exception as exc:
-                walked.fault = self._seam.fault(exc)
+                walked.fault = self._seam.fault(exc, handled)
                 if walked.fault is None:
                     raise
                 return walked
             if not isinstance(page.entries, list):
                 walked.fault = Unparsable(("unparsable",))
                 return walked
-            walked.entries += page.entries
+            walked.take(page.entries, limits)
             if page.ttl is not None:
                 expires = asked + max(page.ttl, 0.0)
                 walked.expires = expires if walked.expires is None else min(expires, walked.expires)
             cursor = page.next_cursor
-            if cursor is None:  # the empty string is a cursor
+            if cursor is None or walked.truncated:  # the empty string is a cursor
                 return walked
-            full = len(walked.entries) >= limits.tools or len(walked.cursors) + 1 >= limits.pages
-            if full or cursor in walked.cursors:
+            if walked.is_full(limits) or len(walked.cursors) + 1 >= limits.pages or cursor in walked.cursors:
                 walked.truncated = True
                 return walked
             walked.cursors.add(cursor)
 
     def _learn(self, walked: Walked) -> None:
-        limits = self._judge.policy.limits
-        contracts = [c for e in walked.entries[: limits.tools] if (c := _contract(e, limits)) is not None]
-        skipped = len(walked.entries) - len(contracts)
-        say = self._judge.voice.say
-        if skipped:
-            say(logging.WARNING, ("skipped",), f"{skipped} entries of the tool listing are no tools or over the limit")
+        # a time to live that is over at once is no word on how long those may go by it who share these contracts
+        until = walked.expires if walked.expires is not None and walked.expires > self._clock() else None
+        judge, say = self._judge, self._judge.voice.say
+        if walked.skipped:
+            say(logging.WARNING, ("skipped",), f"{walked.skipped} entries of the tool listing are no tools")
         if walked.truncated:
             say(logging.WARNING, ("truncated",), "the tool listing was left before its end (listing_truncated)")
-        self._judge.contracts.listing_truncated = walked.truncated
-        self._judge.contracts.learn(contracts, server=self._judge.server)
+        judge.contracts.listing_truncated = walked.truncated
+        judge.contracts.learn(walked.contracts, server=judge.server, until=until)
 
 
 @dataclass(slots=True)
 class Walked:
-    """The pages of one listing."""
+    """The pages of one listing: of each entry only its contract is kept."""
 
-    entries: list[object] = field(default_factory=list[object])
+    contracts: list[Contract] = field(default_factory=list[Contract])
+    skipped: int = 0
+    size: int = 0
     cursors: set[str] = field(default_factory=set[str])
     expires: float | None = None
     truncated: bool = False
     fault: Fault | None = None
+
+    def take(self, entries: list[Any], limits: Limits) -> None:
+        """Take the entries of a page, as far as `limits` allow."""
+        for entry in entries:
+            if self.is_full(limits):
+                self.truncated = True
+                return
+            contract = _contract(entry, limits)
+            if contract is None:
+                self.skipped += 1
+                continue
+            self.size += contract.size
+            if self.size > limits.listing_bytes:
+                self.truncated = True
+                return
+            self.contracts.append(contract)
+
+    def is_full(self, limits: Limits) -> bool:
+        """Whether there is no room for one more entry."""
+        return len(self.contracts) + self.skipped >= limits.tools
 
 
 def _contract(entry: object, limits: Limits) -> Contract | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
@@ -47,7 +49,7 @@ _ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(Any)
 class Judged:
     """A result and what was found about it. `result` is the raw answer: a dict on mcp 1.x, the SDK's object on 2.x."""
 
-    result: Any
+    result: Any = field(repr=False)
     verdict: Verdict
     record: Record
 
@@ -64,6 +66,7 @@ class GuardedSession(Generic[TargetT]):
         overrides: Mapping[str, Policy] | None = None,
         safe: Iterable[str] = (),
         contracts: Contracts | None = None,
+        pins: str | os.PathLike[str] | Contracts | None = None,
         hooks: Iterable[Hook] = (),
         timeout: float | None = 60.0,
         notifications: Notifications | None = None,
@@ -80,6 +83,7 @@ class GuardedSession(Generic[TargetT]):
             overrides=overrides,
             safe=safe,
             contracts=contracts,
+            pins=pins,
             hooks=hooks,
             server=server,
             hash_key=hash_key,
@@ -183,7 +187,9 @@ class GuardedSession(Generic[TargetT]):
         Raises:
             GuardError: As `call`, where the policy says so. `MalformedResultError` besides where the SDK's model can't
                 hold what came.
+            TypeError: The target's `call_tool` takes no such keyword; nothing was sent.
         """
+        inspect.signature(self._seam.call_tool).bind(name, **options)
         timeout = _UNSET if read_timeout_seconds is None else read_timeout_seconds
         call = self._begin(name, arguments, timeout, quiet=True)
         passed = {**_given(progress_callback=progress_callback), **options}
@@ -221,15 +227,19 @@ class GuardedSession(Generic[TargetT]):
         return self.contracts
 
     async def __aenter__(self) -> Self:
-        """Enter the target."""
+        """Enter the target. While it is entered, the server is asked to tell of changes, where it offers that."""
         await cast("Any", self.target).__aenter__()
+        self._listing.watch.begin()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         """Leave the target."""
-        left: bool | None = await cast("Any", self.target).__aexit__(kind, error, trace)
+        try:
+            await self._listing.watch.end()
+        finally:
+            left: bool | None = await cast("Any", self.target).__aexit__(kind, error, trace)
         return left
 
     def __getattr__(self, name: str) -> Any:
@@ -266,11 +276,20 @@ class GuardedSession(Generic[TargetT]):
 class AttachedSession(GuardedSession[TargetT]):
     """A session that is guarded itself: its own `call_tool` is. Made by `attach`."""
 
+    def __init__(self, target: TargetT, seam: Seam, **same: Any) -> None:
+        super().__init__(target, seam, **same)
+        self._own = vars(target).get("call_tool")  # somebody may have put one on this very object
+        cast("Any", target).call_tool = self.call_tool
+
     def detach(self) -> None:
         """Give the session its own `call_tool` back. Doing it twice does no harm."""
-        own = vars(self.target)
-        if getattr(own.get("call_tool"), "__self__", None) is self:
-            del own["call_tool"]
+        attributes = vars(self.target)
+        if getattr(attributes.get("call_tool"), "__self__", None) is not self:
+            return
+        if self._own is None:
+            del attributes["call_tool"]
+        else:
+            attributes["call_tool"] = self._own
 
 
 def guard(
@@ -280,6 +299,7 @@ def guard(
     overrides: Mapping[str, Policy] | None = None,
     safe: Iterable[str] = (),
     contracts: Contracts | None = None,
+    pins: str | os.PathLike[str] | Contracts | None = None,
     hooks: Iterable[Hook] = (),
     timeout: float | None = 60.0,
     notifications: Notifications | None = None,
@@ -297,10 +317,15 @@ def guard(
         safe: Names or globs of tools that may run twice, as far as you know. What a server says of its tools is not
             believed.
         contracts: Where to keep what is known of the tools. Share one between guards, with a `server` name each, and
-            they share what is listed.
+            they share what is listed: a session per call then costs no listing. They are gone by until the server says
+            that its tools changed, a result does not fit, or a time to live that it named is over.
+        pins: The lock file that `Contracts.save` wrote, or the contracts themselves. A tool that is not what it was
+            when they were saved is refused before the call, as `Policy.pins` says; so is one that is not in it.
         hooks: Told of every call, before anything is raised.
         timeout: Seconds for a call, over all its rounds; `None` for none.
-        notifications: The `Notifications` that the session was made with.
+        notifications: The `Notifications` that the session was made with. Without it a change of the tools is seen
+            when a result does not fit, or a time to live is over. On 2026-07-28 `async with guard(...)` besides has the
+            server tell; a guard round a session that is open already can't, since nothing would end the subscription.
         server: A name for the server, as the key of its contracts and in records.
         hash_key: The key of `Record.arguments_hash`; without it one is made for this guard.
         seam: How calls are sent on mcp 1.x: ``"send_request"``, the default there, sees the answer as it was sent;
@@ -308,7 +333,8 @@ def guard(
 
     Raises:
         TypeError: The target can't be guarded, or an argument is of the wrong type.
-        ValueError: An argument has a value that is not known.
+        ValueError: An argument has a value that is not known; or `pins` is no lock file, or one of other servers.
+        OSError: The lock file can't be read.
     """
     return GuardedSession(
         target,
@@ -317,6 +343,7 @@ def guard(
         overrides=overrides,
         safe=safe,
         contracts=contracts,
+        pins=pins,
         hooks=hooks,
         timeout=timeout,
         notifications=notifications,
@@ -334,13 +361,11 @@ def attach(session: TargetT, **same: Any) -> AttachedSession[TargetT]:
         TypeError: As `guard`.
         ValueError: As `guard`; or the session is attached already.
     """
-    if isinstance(getattr(vars(session).get("call_tool"), "__self__", None), GuardedSession):
+    if isinstance(getattr(getattr(session, "call_tool", None), "__self__", None), GuardedSession):
         raise ValueError(  # noqa: TRY004  # its type is right
             "this session is attached already; detach() what attach() gave before"
         )
-    attached = AttachedSession(session, seam_of(session, same.pop("seam", "auto")), **same)
-    cast("Any", session).call_tool = attached.call_tool
-    return attached
+    return AttachedSession(session, seam_of(session, same.pop("seam", "auto")), **same)
 
 
 def _wanted(into: Any) -> Into[Any] | None:
@@ -375,7 +400,7 @@ def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
         TypeError: There is something in them that no JSON can be made of.
     """
     try:
-        sent: dict[str, Any] = _ANYTHING.dump_python(dict(arguments), mode="json", by_alias=True)
+        sent: dict[str, Any] = _ANYTHING.dump_python(dict(arguments), mode="json", by_alias=True, exclude_none=True)
     except ValueError as exc:  # pydantic's own serialization error is one
         raise TypeError(f"the arguments hold what no JSON can be made of: {type(exc).__name__}") from exc
     return sent

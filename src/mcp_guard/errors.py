@@ -29,12 +29,13 @@ attributes, for the caller.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 from mcp_guard import _words
-from mcp_guard._facts import Problem, ToolFailure, UnusableReason, Violation
+from mcp_guard._facts import Change, Problem, ToolFailure, UnusableReason, Violation
 
 Outcome = Literal["not_sent", "rejected", "executed", "unknown"]
 """What became of the call at the server: never sent; refused before the tool ran; the tool ran; nobody knows."""
@@ -125,7 +126,8 @@ class GuardError(Exception):
         With `values`, also what the server sent: the offending values and the schema's own words, escaped and cut.
         They are untrusted: don't log them, don't show them to a model.
         """
-        lines = [f"{type(self).__name__} ({self.kind}): {self}"]
+        of = f" of {_words.name(self.tool)}" if self.tool is not None else ""
+        lines = [f"{type(self).__name__} ({self.kind}){of}", f"  {self._headline()}"]
         lines += [f"  {x}" for x in self._explanation(_quoted if values else None)]
         again = "yes" if self.retry_safe else "no"
         lines.append(f"  outcome: {self.outcome} ({_OUTCOMES[self.outcome]}); safe to send again: {again}")
@@ -136,11 +138,19 @@ class GuardError(Exception):
     def _sentence(self) -> str:
         return self.kind
 
+    def _headline(self) -> str:
+        """The sentence without its particulars."""
+        return self._sentence()
+
+    def _told(self) -> str:
+        """The sentence as it is for a model."""
+        return self._sentence()
+
     def _to_model(self) -> str:
         named = f"The call of the tool {_words.name(self.tool)}" if self.tool is not None else "The call"
         advice = _ADVICE[self.outcome]
         room = _words.MODEL_LENGTH - len(named) - len(advice) - len(" failed: . ")
-        return f"{named} failed: {_words.cut(self._sentence(), room)}. {advice}"
+        return f"{named} failed: {_words.cut(self._told(), room)}. {advice}"
 
     def _details(self) -> dict[str, Any]:
         return {}
@@ -174,8 +184,21 @@ def _rebuilt(cls: type[GuardError], state: dict[str, Any]) -> GuardError:
     return error
 
 
+class _Short(reprlib.Repr):
+    """A `repr` of bounded work, whatever came: a refused result may be deeper than Python can recurse."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxdict, self.maxlist = 4, 8, 8
+        self.maxstring, self.maxother = 120, 120
+
+    def repr_int(self, x: int, level: int) -> str:  # noqa: ARG002  # the base class's signature
+        # Python refuses to write out more than 4300 digits
+        return repr(x) if x.bit_length() < 200 else f"<integer of {x.bit_length()} bits>"  # noqa: PLR2004  # 60 digits
+
+
 def _quoted(value: Any) -> str:
-    return _words.cut(_words.escape(repr(value)[:400]), 200)
+    return _words.cut(_words.escape(_Short().repr(value)), 200)
 
 
 def _outlined(violations: tuple[Violation, ...], *, truncated: bool) -> str:
@@ -200,6 +223,8 @@ def _listed(violations: tuple[Violation, ...], quoted: Callable[[Any], str] | No
         place = _words.cut(_words.escape(v.pointer), 200) or "the root"
         lines.append(f"{place} {v.says}, found {v.found}")
         lines.append(f"    value:  {quoted(v.value)}")
+        if not v.schema_pointer:  # of the caller's own type
+            continue
         at = _words.cut(_words.escape(v.schema_pointer), 200)
         lines.append(f"    schema: {v.keyword} = {quoted(v.expected)} at #{at}")
     return lines
@@ -262,13 +287,18 @@ class OutputValidationError(ContractError):
 
     def _sentence(self) -> str:
         if self.deviation == "text_differs":
+            return self._headline()
+        return f"{self._headline()}: {_outlined(self.violations, truncated=self.truncated)}"
+
+    def _headline(self) -> str:
+        if self.deviation == "text_differs":
             return "the text block's JSON says something else than the structured content"
         what, against = {
             "structured": ("the structured content", "its outputSchema"),
             "text": ("the text", "the outputSchema"),
             "type": ("the data", "the type that the caller asked for"),
         }[self.source]
-        return f"{what} does not fit {against}: {_outlined(self.violations, truncated=self.truncated)}"
+        return f"{what} does not fit {against}"
 
     def _details(self) -> dict[str, Any]:
         return {
@@ -285,8 +315,8 @@ class OutputValidationError(ContractError):
             return [*lines, "what to do: change the type given as into=, or call without it"]
         return [
             *lines,
-            "what to do: tell the server's author the places above; until it is mended, call with a policy that "
-            'reports, for example overrides={"' + _words.name(self.tool or "*") + '": OBSERVE}',
+            "what to do: tell the server's author the places above; until it is mended, have this tool reported:",
+            f'            guard(..., overrides={{"{_words.name(self.tool or "*")}": OBSERVE}})',
         ]
 
 
@@ -300,7 +330,13 @@ class MissingStructuredContentError(ContractError):
     code of the deviation that the policy raises on."""
 
     def _sentence(self) -> str:
+        return self._headline() + ("; call_tool hands out the content blocks" if self.reason == "no_text" else "")
+
+    def _headline(self) -> str:
         return f"there is no structured content, and {_MISSING.get(self.reason, 'the text does not replace it')}"
+
+    def _told(self) -> str:
+        return self._headline()
 
     def _details(self) -> dict[str, Any]:
         return {"reason": self.reason}
@@ -314,7 +350,7 @@ class MissingStructuredContentError(ContractError):
 
 _MISSING = {
     "fallback_off": "the policy does not read the text",
-    "no_text": "there is no text either; call_tool hands out the content blocks",
+    "no_text": "there is no text either",
     "text_too_large": "the text is too large to be read",
     "ambiguous": "the text can be read in more than one way",
     "text_not_json": "the text is no JSON",
@@ -425,14 +461,23 @@ class ContractChangedError(ContractError):
 
     kind: ClassVar[str] = "contract_changed"
     can_change: ClassVar[bool] = False
-    changes: tuple[str, ...] = ()
-    """What differs, in our own words."""
+    changes: tuple[Change, ...] = ()
+    """What differs, and what that does."""
 
     def _sentence(self) -> str:
-        return "its contract changed" + (f": {', '.join(self.changes)}" if self.changes else "")
+        told = "; ".join(change.describe() for change in self.changes[:3])
+        more = len(self.changes) - 3
+        return "its contract changed" + (f": {told}" if told else "") + (f" (+{more})" if more > 0 else "")
 
     def _details(self) -> dict[str, Any]:
-        return {"changes": list(self.changes)}
+        return {"changes": [change.to_dict() for change in self.changes]}
+
+    def _explanation(self, quoted: Callable[[Any], str] | None) -> list[str]:  # noqa: ARG002  # nothing of the server's in it
+        return [
+            *(change.describe() for change in self.changes),
+            "what to do: ask the server's author whether it is meant; the lock file has the definitions as they were",
+            "to accept what the server lists now: (await tools.refresh()).save(path of the lock file)",
+        ]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -550,7 +595,10 @@ class InvalidArgumentsError(GuardError, ValueError):
     """Whether there are more violations than are kept."""
 
     def _sentence(self) -> str:
-        return f"the arguments do not fit its inputSchema: {_outlined(self.violations, truncated=self.truncated)}"
+        return f"{self._headline()}: {_outlined(self.violations, truncated=self.truncated)}"
+
+    def _headline(self) -> str:
+        return "the arguments do not fit its inputSchema"
 
     def _to_model(self) -> str:
         told = [_with_choice(v) for v in self.violations[:3]]
@@ -569,5 +617,5 @@ def _with_choice(violation: Violation) -> str:
     if violation.keyword != "enum" or not isinstance(expected, list):
         return violation.describe()
     choice = cast("list[object]", expected)[:8]
-    values = ", ".join(_words.cut(_words.escape(repr(x)[:60]), 40) for x in choice)
+    values = ", ".join(_words.cut(_quoted(x), 40) for x in choice)
     return f"{violation.shown or 'the root'} must be one of {values}, found {violation.found}"

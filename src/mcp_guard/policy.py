@@ -74,6 +74,9 @@ class Limits:
     """Pages of one tool listing."""
     tools: int = 10_000
     """Tools of one listing."""
+    listing_bytes: int = 20_000_000
+    """Text in one listing: as many tools as `tools` allows, of 2 KB each, twice what a tool that is well described
+    has."""
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

@@ -5,7 +5,8 @@ A seam sends, and tells what went wrong in neutral words (`Fault`); it judges no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, final
 
@@ -78,6 +79,11 @@ class Seam(Protocol):
     """What the guard needs of a target."""
 
     @property
+    def call_tool(self) -> Callable[..., Awaitable[Any]]:
+        """The target's own, as it was when the guard was made."""
+        ...
+
+    @property
     def protocol(self) -> str:
         """The negotiated protocol version; 2025-11-25 where the SDK does not tell."""
         ...
@@ -100,8 +106,16 @@ class Seam(Protocol):
         """Read one page of `tools/list`. The empty string is a cursor."""
         ...
 
-    def fault(self, exc: Exception) -> Fault | None:
-        """What this exception of the SDK means; `None`: it is not about the peer and goes on as it is."""
+    def listening(self) -> AbstractAsyncContextManager[AsyncIterator[object]] | None:
+        """A stream of an event each time that the tools change; `None` where the session's server offers none."""
+        ...
+
+    def fault(self, exc: Exception, handled: BaseException | None) -> Fault | None:
+        """What this exception of the SDK means; `None`: it is not about the peer and goes on as it is.
+
+        `handled` is what the caller was handling when it called: Python makes that the context of all that is raised
+        meanwhile, so as a context it tells nothing.
+        """
         ...
 
     def to_sdk(self, answer: Any) -> Any:

@@ -47,6 +47,8 @@ def unparsable(exc: pydantic.ValidationError) -> Unparsable | None:
         return None
     # not the whole errors(): input and context quote the server
     errors: list[Any] = exc.errors(include_input=False, include_url=False, include_context=False)
+    # of a union of answers, what it is no CallToolResult for
+    errors = [e for e in errors if e["loc"][:1] == ("CallToolResult",)] or errors
     return Unparsable(tuple(sorted({_code(e) for e in errors})) or ("unparsable",))
 
 

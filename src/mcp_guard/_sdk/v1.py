@@ -86,11 +86,14 @@ class SendRequest:
         answer = await self._session.send_request(types.ClientRequest(request), cast("Any", AsSent), **options)
         return cast("AsSent", answer).model_extra or {}
 
-    def fault(self, exc: Exception) -> Fault | None:
+    def listening(self) -> None:
+        """There are no subscriptions to changes of the tools on 1.x."""
+
+    def fault(self, exc: Exception, handled: BaseException | None) -> Fault | None:
         """What this exception of the SDK means; `None`: it is not about the peer."""
         if isinstance(exc, McpError):
             # a peer can forge code and words of a local timeout, but not this
-            if isinstance(exc.__context__, TimeoutError):
+            if isinstance(exc.__context__, TimeoutError) and exc.__context__ is not handled:
                 return TimedOut()
             error = exc.error
             if error.code == types.CONNECTION_CLOSED and error.message == "Connection closed":
@@ -121,7 +124,7 @@ class SendRequest:
         """
         if not isinstance(value, dict):
             raise ValueError("structuredContent")  # noqa: TRY004  # as pydantic says it
-        return cast("types.CallToolResult", result.model_copy(update={"structuredContent": value, "meta": meta}))
+        return self.to_sdk(result).model_copy(update={"structuredContent": value, "meta": meta})
 
 
 class CallTool(SendRequest):

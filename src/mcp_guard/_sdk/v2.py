@@ -6,7 +6,8 @@ So the SDK's `input_required` loop, its claims and its header recovery go on wor
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, cast
 
 import anyio
@@ -14,6 +15,7 @@ import mcp_types as types
 import pydantic
 from mcp import Client, ClientSession, InputRequiredRoundsExceededError, MCPError
 from mcp.client.extension import UnexpectedClaimedResult
+from mcp.client.subscriptions import ListenNotSupportedError, listen
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY, MODERN
@@ -47,6 +49,14 @@ def seam_of(target: object, seam: SeamName) -> Seam:
 def _require_hooks(session: ClientSession) -> None:
     require(session, _CHECK, _SHAPE)
     require(session, _SEND, _SEND_SHAPE)
+
+
+@asynccontextmanager
+async def _listening(session: ClientSession) -> AsyncGenerator[AsyncIterator[object]]:
+    async with listen(session, tools_list_changed=True) as subscription:
+        if not subscription.honored.tools_list_changed:
+            raise ListenNotSupportedError(session.protocol_version)
+        yield subscription
 
 
 class SessionSeam:
@@ -100,11 +110,19 @@ class SessionSeam:
         modern = self.protocol >= MODERN
         return Page(result.tools, result.next_cursor, result.ttl_ms / 1000 if modern else None)
 
-    def fault(self, exc: Exception) -> Fault | None:
+    def listening(self) -> AbstractAsyncContextManager[AsyncIterator[object]] | None:
+        """The SDK's own subscription to changes of the tools, where the session's server offers it."""
+        session = self._live()
+        offered = session.server_capabilities
+        if self.protocol < MODERN or offered is None or offered.tools is None or not offered.tools.list_changed:
+            return None
+        return _listening(session)
+
+    def fault(self, exc: Exception, handled: BaseException | None) -> Fault | None:
         """What this exception of the SDK means; `None`: it is not about the peer."""
         if isinstance(exc, MCPError):
             # a peer can forge code and words of a local timeout, but not this
-            if isinstance(exc.__context__, TimeoutError):
+            if isinstance(exc.__context__, TimeoutError) and exc.__context__ is not handled:
                 return TimedOut()
             if exc.code == types.CONNECTION_CLOSED and exc.message == "Connection closed":
                 return Lost(sent=True)

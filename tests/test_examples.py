@@ -1,0 +1,103 @@
+"""The examples and the demo, run as people run them: each in a process of its own, on the SDK that is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from support import SDK_MAJOR
+
+EXAMPLES: Final = Path(__file__).parents[1] / "examples"
+SHORT: Final = ("stock.py", "agent_loop.py", "recorded_line.py")
+VERDICTS: Final = ("Conforming", "Violating", "Missing", "Errored", "Malformed", "Unchecked")
+
+
+@cache
+def printed(script: str) -> str:
+    """What an example prints; it ends well, and says nothing else."""
+    done = subprocess.run(  # noqa: S603  # ours
+        [sys.executable, str(EXAMPLES / script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "default"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", SHORT)
+def test_an_example_is_short(script: str) -> None:
+    assert len((EXAMPLES / script).read_text(encoding="utf-8").splitlines()) < 50
+
+
+def test_stock_is_ordered_on_status_quantity_and_freshness() -> None:
+    told = dict(line.split(": ", 1) for line in printed("stock.py").splitlines())
+    assert told.pop("B-2").startswith("tell the supplier: get_stock: the structured content does not fit")
+    assert told == {
+        "A-1": "order",
+        "A-2": "don't order: 3 left, fresh=False",
+        "A-3": "don't order: 1 left, fresh=True",
+        "B-1": "don't order: unknown",
+        "B-3": "ask again later: unavailable",
+        "C-1": "don't order: not_found",
+    }
+
+
+def test_the_agent_corrects_itself_and_leaves_a_broken_tool_alone() -> None:
+    lines = printed("agent_loop.py").splitlines()
+    calls = [line for line in lines if line.startswith("the model calls")]
+    assert [re.findall(r"'sku': '(.+?)', 'warehouse': '(.+?)'", call)[0] for call in calls] == [
+        ("A-1", "Berlin"),
+        ("A-1", "BER"),
+        ("B-2", "Berlin"),
+        ("B-2", "BER"),
+    ]
+    assert "must be one of 'BER', 'HAM'" in lines[1]
+    assert "'quantity': 3" in lines[3]
+    assert lines[-1].startswith("  The call of the tool get_stock failed:")
+
+
+def test_recorded_lines_are_judged_without_a_session() -> None:
+    assert printed("recorded_line.py").splitlines() == [
+        "1: {'quantity': 3} (from structured)",
+        "2: {'quantity': 3} (from text)",
+        "3: /quantity must be integer, found string",
+        "4: Errored",
+    ]
+
+
+def test_the_demo_shows_every_kind_of_verdict() -> None:
+    table = printed("demo.py")
+    for verdict in (*VERDICTS, *(["Unfinished"] if SDK_MAJOR > 1 else [])):
+        assert f"| {verdict}: " in table
+    for error in ("UnusableContractError", "InvalidArgumentsError", "ToolTimeoutError", "ToolProtocolError"):
+        assert f": {error}" in table
+
+
+def test_the_demo_shows_what_the_sdk_alone_does() -> None:
+    (head, *rows) = re.split(r"^-+\+-+\+-+$", printed("demo.py"), flags=re.MULTILINE)
+    assert "alone" in head
+    alone = {cells[0].strip(): cells[1] for row in rows if len(cells := row.strip().splitlines()[0].split(" | ")) > 1}
+    assert {name.strip() for name in alone.values()} >= {"returned", "RuntimeError", "waits", "returned, with isError"}
+
+
+def test_the_demo_fits_a_terminal_and_paints_no_file() -> None:
+    table = printed("demo.py")
+    assert max(map(len, table.splitlines())) <= 120
+    assert not re.search(r"[^\n -~]", table)
+
+
+def test_the_demo_ends_in_the_error_from_near_by() -> None:
+    *_, explained = printed("demo.py").split("\n\n")
+    assert explained.startswith("OutputValidationError (output_violation) of contradiction\n")
+    assert re.search(r"^ +value:  0$", explained, re.MULTILINE)
+    assert "#/else/properties/quantity/type" in explained
