@@ -25,6 +25,7 @@ from mcp_guard import (
     OutputValidationError,
     Policy,
     Record,
+    ToolProtocolError,
     Violating,
     guard,
 )
@@ -286,7 +287,8 @@ async def decline(request: Request) -> Reply:
 def telling(listening: Any = honor, **described: Any) -> RawServer:
     """A server of 2026-07-28 that offers to tell when its tools change."""
     on = {"subscriptions/listen": listening, **described.pop("on", {})}
-    return RawServer(on=on, modern=True, **{"results": {"t": result(1)}, "ttl_ms": 3_600_000, **described})
+    defaults: dict[str, Any] = {"results": {"t": result(1)}, "ttl_ms": 3_600_000}
+    return RawServer(on=on, modern=True, **{**defaults, **described})
 
 
 def client_of(server: RawServer) -> Any:
@@ -426,12 +428,15 @@ class Clock:
         self.now = 0.0
 
     def __call__(self) -> float:
+        """The time."""
         return self.now
 
     def of(self, tools: GuardedSession[Any]) -> GuardedSession[Any]:
         """Have a guard go by this clock."""
-        for part in (tools._listing, tools._listing.watch, tools._caller):
-            part._clock = self
+        listing: Any = tools._listing  # noqa: SLF001  # nobody else is to set a guard's clock
+        caller: Any = tools._caller  # noqa: SLF001  # the same
+        for part in (listing, listing.watch, caller):
+            part._clock = self  # noqa: SLF001  # the same
         return tools
 
 
@@ -440,7 +445,7 @@ STEPS: Final = (
     "change",
     "change while listing",
     "say so without a change",
-    "expire",
+    "change in silence, and expire",
     "wait",
     "fail the next listing",
     "refresh",
@@ -460,10 +465,12 @@ class World:
         self.records: list[Record] = []
         self.version = self.announced = self.known = 1
         self.said = self.sent = 0
+        self.refused: list[ToolProtocolError] = []
         self.fails = self.changes_while_listing = False
         self.number = {Contract.from_tool(version(n)).output_fingerprint: n for n in range(1, 40)}
 
     async def listing(self, request: Request) -> Reply:
+        """What the server lists."""
         if self.fails:
             self.fails = False
             return Error(-32603)
@@ -475,16 +482,18 @@ class World:
         return NOTHING
 
     async def say(self, server: RawServer) -> None:
+        """Have the server say that its tools changed."""
         self.announced = self.version
         self.said += 1
         await server.notify(CHANGED)
 
     async def call(self, tools: GuardedSession[Any]) -> None:
+        """Call the tool, and look by what its result was judged."""
         known, before = self.known, self.version
         try:
             judged = await tools.judge("t")
-        except GuardError as error:
-            assert (error.outcome, error.kind) == ("not_sent", "protocol_error")
+        except ToolProtocolError as error:  # no listing could ever be read
+            self.refused.append(error)
             return
         self.sent += 1
         assert isinstance(judged.verdict, (Conforming, Violating))
@@ -492,43 +501,41 @@ class World:
             return
         used = self.number[judged.record.output_fingerprint]
         assert used >= known, f"judged by version {used}, and the guard was told of {known}"
-        if known == before == self.version:
+        if known == before == self.version:  # no second look was needed either
             assert isinstance(judged.verdict, Conforming)
+            assert not judged.record.deviations
 
     async def step(self, name: str, tools: GuardedSession[Any], server: RawServer) -> None:
-        match name:
-            case "change in silence":
-                self.version += 1
-            case "change":
-                self.version += 1
-                await self.say(server)
-            case "change while listing":
-                self.changes_while_listing = True
-            case "say so without a change":
-                await self.say(server)
-            case "expire":
-                self.clock.now += 61
-                if self.modern:
-                    self.announced = self.version
-            case "wait":
-                self.clock.now += 6
-            case "fail the next listing":
-                self.fails = True
-            case "refresh":
-                with suppress(GuardError):
-                    current = self.version
-                    await tools.refresh()
-                    self.known = current
-            case "call":
-                await self.call(tools)
-            case _:
-                async with anyio.create_task_group() as tasks:
-                    for _ in range(3):
-                        tasks.start_soon(self.call, tools)
+        """Do one of `STEPS`; at its end the guard was told of all that was said in it."""
+        if name.startswith("change") and name != "change while listing":
+            self.version += 1
+        if name in {"change", "say so without a change"}:
+            await self.say(server)
+        elif name == "change in silence, and expire":
+            self.clock.now += 61
+            if self.modern:
+                self.announced = self.version
+        elif name == "wait":
+            self.clock.now += 6
+        elif name == "refresh":
+            with suppress(GuardError):
+                current = self.version
+                await tools.refresh()
+                self.known = current
+        elif name == "call":
+            await self.call(tools)
+        elif name == "call three at a time":
+            async with anyio.create_task_group() as tasks:
+                for _ in range(3):
+                    tasks.start_soon(self.call, tools)
+        self.fails |= name == "fail the next listing"
+        self.changes_while_listing |= name == "change while listing"
         await delivered(self.changes, self.said)
         self.known = max(self.known, self.announced)
 
     async def run(self, steps: list[str]) -> None:
+        """Do the steps, and count what was sent."""
+
         async def answer(_: Request) -> Reply:
             return result(self.version)
 
@@ -540,6 +547,7 @@ class World:
             tools = self.clock.of(guard(session, notifications=self.changes, hooks=[self.records.append]))
             for name in steps:
                 await self.step(name, tools, server)
+            assert all(error.outcome == "not_sent" for error in self.refused)
             assert server.counts["tools/call"] == self.sent == sum(len(record.attempts) for record in self.records)
 
 

@@ -42,7 +42,7 @@ from support import (
     tool,
     when,
 )
-from support.calls import N, data, every_target, guarded, only_1, only_2, said
+from support.calls import N, data, every_target, guarded, made_with, only_1, only_2, said
 
 M: Final[dict[str, Any]] = {"type": "object", "properties": {"m": {"type": "integer"}}, "required": ["m"]}
 GOOD: Final = data({"n": 1})
@@ -403,7 +403,7 @@ async def test_a_later_listing_that_fails_leaves_the_contracts_in_force(connect:
         "on": {"tools/list": in_turn(LISTED, answer)},
         "results": {"t": in_turn(then_changed(GOOD), GOOD, GOOD, data({"n": "x"}))},
         "hooks": [records.append],
-        "session_options" if connect is raw_session else "client_options": {"message_handler": changes},
+        **made_with(connect, message_handler=changes),
     }
     async with guarded(connect, **options, notifications=changes) as (tools, server):
         await tools.call("t")
@@ -515,7 +515,7 @@ async def test_after_list_changed_the_next_call_lists_again_first(connect: Conne
     options = {
         "on": {"tools/list": drifting(tool("t", N), [tool("t", M)])},
         "results": {"t": in_turn(then_changed(GOOD), data({"m": 1}), data({"m": 2}))},
-        "session_options" if connect is raw_session else "client_options": {"message_handler": changes},
+        **made_with(connect, message_handler=changes),
     }
     async with guarded(connect, **options, notifications=changes) as (tools, server):
         assert await tools.call("t") == {"n": 1}

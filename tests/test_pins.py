@@ -54,7 +54,7 @@ def lock(tmp_path: Path) -> Path:
 async def pinned(
     lock: Path, *tools: Any, connect: Connect = raw_session, modern: bool = False, results: Any = None, **options: Any
 ) -> AsyncGenerator[tuple[GuardedSession[Any], RawServer]]:
-    results = {name: GOOD for name in ("get_stock", "other", "mine")} if results is None else results
+    results = dict.fromkeys(("get_stock", "other", "mine"), GOOD) if results is None else results
     async with connect(tools=tools, results=results, modern=modern) as (session, server):
         yield guard(session, pins=lock, **options), server
 
@@ -226,7 +226,7 @@ async def test_without_a_listing_nothing_is_as_pinned(lock: Path, policy: Policy
     on = {"tools/list": Error(-32603)}
     async with raw_session(tools=[TOOL], results={"get_stock": GOOD}, on=on) as (session, server):
         tools = guard(session, pins=lock, contracts=Contracts.load(lock), policy=policy)
-        with pytest.raises(Exception, match="JSON-RPC error|its listing could not be read") as caught:
+        with pytest.raises(Exception, match=r"JSON-RPC error|its listing could not be read") as caught:
             await tools.call("get_stock")
         assert getattr(caught.value, "outcome", None) == "not_sent"
         assert server.counts["tools/call"] == 0

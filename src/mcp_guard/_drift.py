@@ -54,6 +54,8 @@ _TANGLED: Final = frozenset(
         *("$schema", "$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"),
     }
 )
+_CLOSED: Final = (_DEMANDS | _TANGLED) - {"const", "pattern", "format", "multipleOf", "uniqueItems", "$schema"}
+"""Keywords whose schemas are not looked into."""
 _AFAR: Final = frozenset({"unevaluatedProperties", "unevaluatedItems", "$id"})
 """With one of these anywhere, a schema at one place may mean something at another."""
 
@@ -103,8 +105,8 @@ def _differences(part: ChangedPart, kind: ChangeKind, old: Contract, new: Contra
         return [("other", f"{named} changed, and is too large to be compared")]
     one, other = old.definition.get(part), new.definition.get(part)
     if part in _EFFECTS and is_object(one) and is_object(other):
-        told = [(way, f"{part}: {says}") for way, says in _Walk(one, other).differences()]
-        return told or [("other", f"{named} changed, and not in what it allows as far as can be told")]
+        told: list[tuple[Direction, str]] = [(way, f"{part}: {says}") for way, says in _Walk(one, other).differences()]
+        return told or [("other", f"{named} changed in a place of which no more can be told")]
     if part == "annotations" and is_object(one) and is_object(other):
         hints = [h for h in _HINTS if one.get(h) is not other.get(h)]
         told_hints = [f"{h} was {_flag(one.get(h))}, is {_flag(other.get(h))}" for h in hints]
@@ -135,7 +137,15 @@ class _Walk:
                 self._met.add((id(old), id(new)))
                 steps += self._pair(old, new, path)
         told = [*self._found][:_MOST]
-        return [*told, ("other", "there is more that differs")] if self._todo else told
+        if self._todo:
+            return [*told, ("other", "there is more that differs")]
+        return [*told, ("other", "a schema that is referred to changed")] if self._may_hide() else told
+
+    def _may_hide(self) -> bool:
+        """Whether a definition differs, and could be referred to from where no schema is looked into."""
+        old, new = self._roots
+        differ = any(not same_json(old.get(key), new.get(key)) for key in _SKIPPED)
+        return differ and (_names_any(old, _CLOSED) or _names_any(new, _CLOSED))
 
     def _say(self, direction: Direction, path: Path, text: str) -> None:
         self._found[direction, f"{_place(path)} {text}"] = None
@@ -180,6 +190,8 @@ class _Walk:
                 self._todo.append((left, right, path))
             elif one != other:
                 self._say("other", path, "refers to something else")
+        elif key in _BRANCHES and is_array(one) and is_array(other) and len(one) == len(other):
+            self._todo += [(a, b, path) for a, b in zip(one, other, strict=True)]
         elif not (added or removed) and same_json(one, other):
             return
         elif key == "required":
@@ -189,8 +201,6 @@ class _Walk:
         elif key == "enum" and is_array(one) and is_array(other):
             if (before := _forms(one)) != (after := _forms(other)):
                 self._say(_sets(before, after), path, "has other allowed values")
-        elif key in _BRANCHES and is_array(one) and is_array(other) and len(one) == len(other):
-            self._todo += [(a, b, path) for a, b in zip(one, other, strict=True)]
         elif key in _BRANCHES and is_array(one) and is_array(other):
             way = _sets(_forms(one), _forms(other))
             if key == "allOf" and way != "other":
@@ -304,7 +314,12 @@ def _types(names: set[str]) -> str:
 
 
 def _forms(values: list[Any]) -> set[Any]:
-    return {canonical_json(value) for value in values}
+    return {_form(value) for value in values}
+
+
+def _form(value: Any) -> Any:
+    """What is the same for equal JSON values, and for no others."""
+    return canonical_json(value) if is_object(value) or is_array(value) else (isinstance(value, bool), value)
 
 
 def _sets(before: set[Any], after: set[Any]) -> Direction:

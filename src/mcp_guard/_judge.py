@@ -271,16 +271,16 @@ def _checked(what: str, value: object, kind: type[T]) -> T:
     return value
 
 
-def _pinned(pins: object, server: str, policy: Policy) -> Contracts:
+def _pinned(pins: str | os.PathLike[str] | Contracts, server: str, policy: Policy) -> Contracts:
     """The contracts that are pinned, from wherever they are given."""
     if isinstance(pins, (str, os.PathLike)):
-        path: str | os.PathLike[str] = pins
+        path = os.fspath(pins)
         try:
             pins = Contracts.load(path, limits=policy.limits)
         except FileNotFoundError:
             raise FileNotFoundError(
-                f"there is no lock file {os.fspath(path)}; write one of the contracts that you accept: "
-                f'(await guard(session).refresh()).save("{os.fspath(path)}")'
+                f"there is no lock file {path}; write one of the contracts that you accept: "
+                f'(await guard(session).refresh()).save("{path}")'
             ) from None
     if not isinstance(pins, Contracts):
         raise TypeError(f"pins takes the path of a lock file, or a Contracts, not {type(pins).__name__}")

@@ -101,7 +101,7 @@ class _Model(Protocol):
     model_extra: dict[str, Any] | None
     model_fields: dict[str, Any]
 
-    def model_dump(self, *, by_alias: bool, exclude_unset: bool, mode: str) -> dict[str, Any]:
+    def model_dump(self, *, by_alias: bool, exclude_unset: bool, mode: str, warnings: bool) -> dict[str, Any]:
         """Give its members as a dict."""
         ...
 
@@ -134,8 +134,8 @@ def _blocks(content: Any) -> Any:
 def _block(block: Any) -> Any:
     if not _is_model(block):
         return block
-    # not mode="json": that would turn a NaN into a null, and hide it
-    dumped = block.model_dump(by_alias=True, exclude_unset=True, mode="python")
+    # not mode="json": that would turn a NaN into a null, and hide it; a warning would quote the server
+    dumped = block.model_dump(by_alias=True, exclude_unset=True, mode="python", warnings=False)
     for holder in (dumped, dumped.get("resource")):
         if is_object(holder) and "uri" in holder:
             holder["uri"] = str(holder["uri"])  # a URL object on 1.x

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_guard import GuardedSession, guard
 from support.peer import RawServer
-from support.sessions import SDK_MAJOR, SESSIONS, Connect
+from support.sessions import SDK_MAJOR, SESSIONS, Connect, raw_session
 
 N: Final[dict[str, Any]] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 """An outputSchema: an object with the integer `n`."""
@@ -29,6 +29,11 @@ every_target = pytest.mark.parametrize("connect", SESSIONS, ids=lambda connect: 
 
 only_2 = pytest.mark.skipif(SDK_MAJOR == 1, reason="there is none on mcp 1.x")
 only_1 = pytest.mark.skipif(SDK_MAJOR == 2, reason="there is none on mcp 2.x")
+
+
+def made_with(connect: Connect, **options: Any) -> dict[str, Any]:
+    """The keyword that gives the target's constructor these options."""
+    return {"session_options" if connect is raw_session else "client_options": options}
 
 
 def text(words: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def require(owner: object, method: str, parameters: list[str]) -> None:
 
 def unparsable(exc: pydantic.ValidationError) -> Unparsable | None:
     """What the SDK's parser did not like about an answer; `None` where the caller's own request did not parse."""
-    if exc.title.endswith(("Params", "Request")):
+    if exc.title.endswith(("Params", "Request", "Meta")):
         return None
     # not the whole errors(): input and context quote the server
     errors: list[Any] = exc.errors(include_input=False, include_url=False, include_context=False)
