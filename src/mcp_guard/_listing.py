@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, Literal, Protocol, final
 
 import anyio
 
@@ -18,6 +18,7 @@ from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unp
 from mcp_guard._watching import Watch
 from mcp_guard.policy import Limits
 
+Doubt = Literal["unlisted", "misfit"]
 _DOUBT_SECONDS: Final = 5.0
 """The least time between two listings that were only read again because something did not fit."""
 _ABSENT_KEPT: Final = 1_000
@@ -58,7 +59,7 @@ class Listing:
         """The guard's own subscription to changes of the tools."""
         self._last: Read | None = None
         self._good: Read | None = None
-        self._doubted: float | None = None
+        self._doubted: dict[Doubt, float] = {}
         self._absent: set[str] = set()
 
     async def ensure(self, tool: str) -> Fault | None:
@@ -71,7 +72,7 @@ class Listing:
                 await self._read_until_quiet()
             if self._last is not None and self._last.fault is not None:
                 return self._last.fault
-        if self._judge.contract(tool) is not None or tool in self._absent or not self._may_doubt():
+        if self._judge.contract(tool) is not None or tool in self._absent or not self._may_doubt("unlisted"):
             return None
         read = await self._read(self._last)
         if read.fault is None and self._judge.contract(tool) is None and len(self._absent) < _ABSENT_KEPT:
@@ -86,7 +87,7 @@ class Listing:
         if self._lock.locked():
             async with self._lock:  # somebody reads it right now
                 pass
-        if not self._is_since(before) and self._may_doubt():
+        if not self._is_since(before) and self._may_doubt("misfit"):
             await self._read(self._last, before)
         return self._is_since(before)
 
@@ -121,11 +122,11 @@ class Listing:
         last = self._last
         return last is not None and last.fault is not None and self._clock() - last.began < _DOUBT_SECONDS
 
-    def _may_doubt(self) -> bool:
+    def _may_doubt(self, why: Doubt) -> bool:
         now = self._clock()
-        if self._doubted is not None and now - self._doubted < _DOUBT_SECONDS:
+        if now - self._doubted.get(why, -math.inf) < _DOUBT_SECONDS:
             return False
-        self._doubted = now
+        self._doubted[why] = now
         return True
 
     async def _read_until_quiet(self) -> None:

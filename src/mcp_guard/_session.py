@@ -189,7 +189,8 @@ class GuardedSession(Generic[TargetT]):
                 hold what came.
             TypeError: The target's `call_tool` takes no such keyword; nothing was sent.
         """
-        inspect.signature(self._seam.call_tool).bind(name, **options)
+        if options:
+            inspect.signature(self._seam.call_tool).bind(name, **options)
         timeout = _UNSET if read_timeout_seconds is None else read_timeout_seconds
         call = self._begin(name, arguments, timeout, quiet=True)
         passed = {**_given(progress_callback=progress_callback), **options}
