@@ -72,7 +72,7 @@ def test_strings_are_looked_at_beside_keys_that_are_none() -> None:
     assert codes({1: 1, "\ud800": 2}) == ["not_json", "surrogate"]
 
 
-def test_subclasses_of_json_types_are_json() -> None:
+def test_containers_may_be_of_a_class_of_their_own_and_scalars_may_not() -> None:
     class Name(str):
         __slots__ = ()
 
@@ -85,8 +85,16 @@ def test_subclasses_of_json_types_are_json() -> None:
     class Rows(list[object]):
         pass
 
-    assert codes(Rows([Row({Name("a"): Name("b")}), {"c": "d"}, Size.BIG, 2])) == []
-    assert codes(Rows([Row({"a": Name("\ud800")})])) == ["surrogate"]
+    assert codes(Rows([Row({"a": "b"}), {"c": "d"}, 2])) == []
+    assert codes(Rows([Row({"a": "\ud800"})])) == ["surrogate"]
+    for foreign in (Name("b"), Size.BIG, {Name("a"): 1}):
+        assert codes([foreign]) == ["not_json"]
+
+
+def test_an_integer_may_have_as_many_digits_as_python_reads() -> None:
+    assert codes([10**4299, -(10**4299)]) == []
+    (problem,) = _bounds.scan([1, 10**4300], Limits())
+    assert (problem.code, problem.limit, problem.allowed, problem.found) == ("too_large", "integer_digits", 4300, 4301)
 
 
 @pytest.mark.parametrize("array", [True, False])
@@ -167,9 +175,9 @@ def test_size_is_the_characters_of_strings_and_keys(value: object, size: int) ->
 @pytest.mark.parametrize("sign", [1, -1])
 def test_digits_of_an_integer_count_to_within_one(digits: int, sign: int) -> None:
     number = sign * 10 ** (digits - 1)
-    assert codes(number, result_bytes=digits + 1) == []
+    assert codes(number, result_bytes=digits + 1, integer_digits=digits) == []
     if digits > 1:
-        assert codes(number, result_bytes=digits - 1) == ["too_large"]
+        assert codes(number, result_bytes=digits - 1, integer_digits=digits) == ["too_large"]
 
 
 def test_an_integer_too_large_to_be_written_is_too_large() -> None:

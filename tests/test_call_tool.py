@@ -325,7 +325,7 @@ async def test_a_session_hands_an_unfinished_answer_through_unjudged_where_the_c
     records: list[Record] = []
     options = {"tools": [tool("t", N)], "results": {"t": in_turn(ASK, data({"n": 1}))}, "modern": True}
     async with guarded(raw_session, **options, policy=policy, hooks=[records.append]) as (tools, server):
-        unfinished = await tools.call_tool("t", {}, allow_input_required=True)
+        unfinished: Any = await tools.call_tool("t", {}, allow_input_required=True)
         assert type(unfinished).__name__ == "InputRequiredResult"
         assert unfinished.request_state == "CANARY state"
         answers = {"name": await accepted(None, None)}

@@ -357,7 +357,9 @@ def test_each_problem_is_explained(code: str) -> None:
 
 def test_many_violations_are_counted_and_not_listed() -> None:
     violations = tuple(dataclasses.replace(VIOLATION, shown=f"/{i}") for i in range(20))
-    assert "(+17)" in str(OutputValidationError(violations=violations))
+    told = str(OutputValidationError(violations=violations))
+    assert "(+17)" in told
+    assert [i for i in range(20) if f"/{i} must" in told] == [0, 1, 2]
     assert "(+17 or more)" in str(OutputValidationError(violations=violations, truncated=True))
     assert "(and more)" in str(OutputValidationError(violations=violations[:1], truncated=True))
 

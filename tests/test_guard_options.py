@@ -13,6 +13,11 @@ from mcp_guard import OBSERVE, Contracts, GuardedSession, Notifications, Policy,
 from support import SDK_MAJOR, Connect, raw_session, tool
 from support.calls import N, data, every_target, guarded, only_2
 
+
+async def in_vain(_record: object) -> None:
+    """A hook that would never be awaited."""
+
+
 BAD_OPTIONS: Any = [
     ({"policy": "ENFORCE"}, "policy takes a Policy, not str"),
     ({"policy": None}, "policy takes a Policy"),
@@ -22,8 +27,9 @@ BAD_OPTIONS: Any = [
     ({"safe": 5}, "safe takes a list, such as"),
     ({"safe": [5]}, "a name in safe takes a str"),
     ({"hooks": print}, r"hooks takes a list, such as hooks=\[print\]"),
-    ({"hooks": ["print"]}, "hooks takes functions of one Record"),
-    ({"hooks": [None]}, "hooks takes functions of one Record"),
+    ({"hooks": ["print"]}, "hooks takes plain functions of one Record"),
+    ({"hooks": [None]}, "hooks takes plain functions of one Record"),
+    ({"hooks": [in_vain]}, "async ones are never awaited"),
     ({"contracts": {}}, "contracts takes a Contracts"),
     ({"server": 5}, "server takes a str"),
     ({"hash_key": "secret"}, "hash_key takes a bytes"),
@@ -187,3 +193,16 @@ async def test_guards_that_share_contracts_share_what_is_listed_under_their_serv
 def test_a_notifications_chain_has_to_be_callable() -> None:
     with pytest.raises(TypeError, match="takes a message handler"):
         Notifications("log")  # type: ignore[arg-type]  # that is the point
+
+
+async def test_a_guard_is_not_guarded_again() -> None:
+    async with raw_session() as (session, _):
+        with pytest.raises(TypeError, match="guarded already"):
+            guard(guard(session))
+
+
+async def test_an_async_function_is_no_type_to_ask_for() -> None:
+    async with raw_session(tools=[tool("t")], results={"t": {"content": []}}) as (session, server):
+        with pytest.raises(TypeError, match="not an async one"):
+            await guard(session).call("t", into=in_vain)
+        assert server.counts["tools/call"] == 0

@@ -325,7 +325,8 @@ async def test_a_tool_that_is_new_since_the_listing_is_found_by_the_second_one(c
         await tools.call("t")
         with pytest.raises(OutputValidationError):
             await tools.call("u")
-        assert methods(server) == ["tools/list", "tools/call", "tools/list", "tools/call"]
+        # the last one since the result does not fit: each reason to look again has a limit of its own
+        assert methods(server) == ["tools/list", "tools/call", "tools/list", "tools/call", "tools/list"]
 
 
 # --- a listing that fails

@@ -12,6 +12,7 @@ import os
 import pickle
 import re
 import runpy
+import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
@@ -23,46 +24,62 @@ from typing import Any, Final, get_args
 
 import anyio
 import pytest
+from mcp import StdioServerParameters
 
 import mcp_guard
-from mcp_guard import ENFORCE, OBSERVE, STRICT, Contract, Limits, Verdict, errors, guard, policy
-from support import SDK_MAJOR, Error, Request, raw_session, tool
+from mcp_guard import (
+    ENFORCE,
+    OBSERVE,
+    STRICT,
+    Conforming,
+    Contract,
+    Deviation,
+    Limits,
+    Policy,
+    Record,
+    Verdict,
+    attach,
+    connect,
+    errors,
+    guard,
+    policy,
+)
+from mcp_guard._decision import decide
+from support import Error, Request, raw_session, tool
 
 ROOT: Final = Path(__file__).parents[1]
 README: Final = (ROOT / "README.md").read_text(encoding="utf-8")
-FENCE: Final = re.compile(
-    r"(?:<!-- mcp (?P<major>\d)\.x -->\n)?```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?", re.DOTALL
-)
+EXAMPLES: Final = ROOT / "examples"
+FENCE: Final = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?", re.DOTALL)
 RAISED: Final = "Traceback (most recent call last):\n  ...\n"
 
 
 @dataclasses.dataclass(frozen=True)
 class Snippet:
-    """A block of code, the SDK major that it is for (0: both), and what it is said to print."""
+    """A block of code, and what it is said to print."""
 
     line: int
     code: str
-    major: int
     shown: str
 
 
-SNIPPETS: Final = [
-    Snippet(README.count("\n", 0, x.start("code")), x["code"], int(x["major"] or 0), x["shown"] or "")
-    for x in FENCE.finditer(README)
+FIRST, *SNIPPETS = [
+    Snippet(README.count("\n", 0, x.start("code")), x["code"], x["shown"] or "") for x in FENCE.finditer(README)
 ]
 
 
 @pytest.fixture
-def in_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As somebody stands who has cloned the project: in its root, with this Python as `python`."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.syspath_prepend(ROOT / "examples")
+def beside_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As somebody stands whose server is `stock_server.py`: beside it, with this Python as `python`."""
+    monkeypatch.chdir(EXAMPLES)
+    monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
 
 
 async def said(snippet: Snippet) -> str:
-    """What a snippet prints, with `session` and `tools` at hand; an error as a traceback ends."""
-    shop = runpy.run_path("examples/stock_server.py")  # the server of the examples, here in memory
+    """What a snippet prints, with `server`, `session` and `tools` at hand; an error as a traceback ends."""
+    shop = runpy.run_path("stock_server.py")  # the server of the examples, here in memory
+    server = StdioServerParameters(command="python", args=["stock_server.py"])
 
     def respond(request: Request) -> Any:
         return shop["answer"]("get_stock", request.arguments)["result"]
@@ -71,9 +88,10 @@ async def said(snippet: Snippet) -> str:
     code = compile(snippet.code, f"README.md:{snippet.line}", "exec", flags, dont_inherit=True)
     printed = io.StringIO()
     async with raw_session(tools=shop["TOOLS"], results={"get_stock": respond}) as (session, _):
+        names = {"__name__": "readme", "server": server, "session": session, "tools": guard(session)}
         with contextlib.redirect_stdout(printed):
             try:
-                running = eval(code, {"__name__": "readme", "session": session, "tools": guard(session)})  # noqa: S307  # ours
+                running = eval(code, names)  # noqa: S307  # ours
                 if inspect.isawaitable(running):
                     await running
             except mcp_guard.GuardError as error:
@@ -82,41 +100,32 @@ async def said(snippet: Snippet) -> str:
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: f"line{snippet.line}")
-@pytest.mark.usefixtures("in_the_clone")
+@pytest.mark.usefixtures("beside_the_server")
 def test_a_snippet_does_what_is_shown_below_it(snippet: Snippet) -> None:
-    if snippet.major not in {0, SDK_MAJOR}:
-        pytest.skip(f"for mcp {snippet.major}.x")
     assert anyio.run(said, snippet) == snippet.shown
 
 
+@pytest.mark.usefixtures("beside_the_server")
+def test_the_first_of_all_is_a_whole_program() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST.code], check=True, capture_output=True, text=True)  # noqa: S603  # ours
+    assert done.stdout == FIRST.shown
+
+
 def test_every_snippet_is_found() -> None:
-    assert len(SNIPPETS) == README.count("```python") > 0
-    assert sum(bool(snippet.shown) for snippet in SNIPPETS) == README.count("```text")
+    found = [FIRST, *SNIPPETS]
+    assert len(found) == README.count("```python") > 1
+    assert sum(bool(snippet.shown) for snippet in found) == README.count("```text")
 
 
 def rows(head: str) -> dict[str, list[str]]:
     """The table whose head begins like this: its rows by their first cell."""
     table = re.search(rf"^\| {re.escape(head)} \|.*\n\|[ -|]+\n((?:\|.*\n)+)", README, re.MULTILINE)
     assert table, head
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table[1].splitlines()]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[1].splitlines()]
     return {first: rest for first, *rest in cells}
 
 
 ROWS: Final = {**rows("verdict"), **rows("what")}
-FIELDS: Final = {
-    "`Violating`": "violating",
-    "`Missing`": "missing",
-    "`Errored`": "errored",
-    "`Malformed`": "malformed",
-    "`Unenforceable`": "unenforceable",
-    "`Unfinished`": "unfinished",
-    '`Unchecked("undeclared")`': "undeclared",
-    '`Unchecked("unlisted")`': "unlisted",
-    "arguments": "arguments",
-    "pins": "pins",
-    "listing": "unknown_listing",
-    "deviations": "deviations",
-}
 
 
 def test_the_table_of_verdicts_has_them_all() -> None:
@@ -124,16 +133,27 @@ def test_the_table_of_verdicts_has_them_all() -> None:
     assert named == {kind.__name__ for kind in get_args(Verdict)}
 
 
-def test_each_row_is_about_a_field_of_the_policy() -> None:
-    assert {*ROWS} == {*FIELDS, "`Conforming`"}
-    assert {*FIELDS.values()} == {*policy.ACTIONS, "deviations"}
+def test_each_field_of_the_policy_is_named() -> None:
+    acts = {field.strip("`") for field, *_ in ROWS.values()} - {""}
+    assert acts == {*policy.ACTIONS, "deviations"}
+    assert acts | {name.strip("`") for name in rows("field")} == {field.name for field in dataclasses.fields(Policy)}
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", [name for name in ROWS if name != "`Conforming`"])
 def test_a_row_says_what_the_policies_do(name: str) -> None:
-    _, enforce, strict, observe, *_ = ROWS[name]
-    field = FIELDS[name]
-    assert [enforce, strict, observe] == [getattr(preset, field) for preset in (ENFORCE, STRICT, OBSERVE)]
+    field, _, *actions, _ = ROWS[name]
+    assert actions == [getattr(preset, field.strip("`")) for preset in (ENFORCE, STRICT, OBSERVE)]
+
+
+@pytest.mark.parametrize("field", ["fallback", "formats", "compare_text"])
+def test_a_row_says_how_closely_the_policies_look(field: str) -> None:
+    (cell,) = rows("field")[f"`{field}`"]
+    told = re.findall(r"(?:^|; )`(.+?)`( \(`STRICT`\))?", cell)
+    values = {value: ast.literal_eval(value) for value, _ in told}
+    assert getattr(ENFORCE, field) == next(iter(values.values()))
+    assert getattr(STRICT, field) == next((values[value] for value, strict in told if strict), getattr(ENFORCE, field))
+    for value in values.values():
+        dataclasses.replace(ENFORCE, **{field: value})
 
 
 def classes(tree: type[Any]) -> Iterator[type[Any]]:
@@ -143,12 +163,30 @@ def classes(tree: type[Any]) -> Iterator[type[Any]]:
         yield from classes(child)
 
 
+def raised() -> Iterator[type[errors.GuardError]]:
+    for kind in classes(errors.GuardError):
+        if "Never raised itself" not in (kind.__doc__ or "") and kind is not errors.BudgetExhaustedError:
+            yield kind  # there are no budgets yet
+
+
 def test_each_error_that_is_named_exists_and_each_that_is_raised_is_named() -> None:
     named = {*re.findall(r"`([A-Z]\w+Error)`", README)}
-    raised = {kind.__name__ for kind in classes(errors.GuardError) if not kind.__subclasses__()}
-    assert raised - {"BudgetExhaustedError"} <= named  # there are no budgets yet
+    assert {kind.__name__ for kind in raised()} <= named
     builtin = {"RuntimeError", "TimeoutError", "ConnectionError", "ValueError", "TypeError"}
     assert named <= {kind.__name__ for kind in classes(errors.GuardError)} | {"GuardError"} | builtin
+
+
+def test_each_error_has_the_kind_that_is_told() -> None:
+    table_rows = "\n".join(line for line in README.splitlines() if line.startswith("|"))
+    told = {*re.findall(r"`(\w+Error)` \(`(\w+)`\)", table_rows)}
+    assert told == {(kind.__name__, kind.kind) for kind in raised()}
+
+
+def test_the_codes_of_errors_that_are_codes_of_deviations_too_are_told() -> None:
+    both = policy.DEVIATIONS & {kind.kind for kind in raised()}
+    assert re.findall(r"^`(\w+)` and `(\w+)` are also the `kind`", README, re.MULTILINE) == [
+        (*sorted(both, reverse=True),)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -170,6 +208,20 @@ def test_the_ancestors_that_the_warning_names_are_there(mine: type, builtin: typ
 def test_each_deviation_is_named() -> None:
     (told,) = re.findall(r"The codes:(.*?)\n\n", README, re.DOTALL)
     assert {*re.findall(r"`(\w+_\w+|format)`", told)} == policy.DEVIATIONS
+
+
+@pytest.mark.parametrize("code", sorted(policy.DEVIATIONS - {"unknown_argument"}))  # that one is never sent
+def test_a_deviation_is_raised_as_the_error_that_is_told(code: str) -> None:
+    (told,) = re.findall(r"raises on a deviation, the error is (.*?)\n\n", README, re.DOTALL)
+    by_code = {
+        each: name
+        for name, codes in re.findall(r"`(\w+)`\s\(([^)]*)\)", told)
+        for each in re.findall(r"`(\w+)`", codes)
+    }
+    contract = Contract("t", {"type": "object"})
+    verdict = Conforming(tool="t", value={}, source="structured", deviations=(Deviation(code),))
+    error = decide(verdict, STRICT, contract).error
+    assert type(error).__name__ == by_code.get(code, "MalformedResultError")
 
 
 def test_the_limits_are_those_that_hold() -> None:
@@ -204,6 +256,37 @@ def test_the_outcomes_are_those_that_errors_have() -> None:
 def test_a_call_has_the_timeout_that_is_told() -> None:
     assert "ends after 60 seconds" in README
     assert inspect.signature(guard).parameters["timeout"].default == 60
+
+
+def test_each_parameter_is_named() -> None:
+    told = [name.strip("`") for name in rows("`guard(session, ...)`")]
+    assert ["target", *told] == sorted(inspect.signature(guard).parameters, key=["target", *told].index)
+    assert {*told, "to", "client_options"} == {*inspect.signature(connect).parameters}
+
+
+async def test_attach_takes_the_same() -> None:
+    given = {name: x.default for name, x in inspect.signature(guard).parameters.items() if name != "target"}
+    async with raw_session(tools=[tool("t")]) as (session, _):
+        attach(session, **given).detach()
+
+
+def test_the_fields_of_a_record_that_are_named_are_there() -> None:
+    (told,) = re.findall(r"frozen data about one call\s\((.*?)\)", README)
+    named = {*re.findall(r"`(\w+)`", told)}
+    assert "action" in named <= {field.name for field in dataclasses.fields(Record)}
+
+
+async def test_what_is_counted_is_what_enforce_refuses_and_no_timeout_of_the_caller() -> None:
+    records: list[Record] = []
+    answers = {"good": structured(), "bad": {"content": []}}
+    async with raw_session(tools=[tool(name, {"type": "object"}) for name in answers], results=answers) as (session, _):
+        tools = guard(session, policy=OBSERVE, hooks=[records.append])
+        for name in answers:
+            await tools.call_tool(name)
+        with pytest.raises(errors.ToolTimeoutError):
+            await tools.call_tool("good", read_timeout_seconds=0)
+    assert [record.tool for record in records if record.action == "report" and record.error] == ["bad"]
+    assert records[-1].error == "timeout"
 
 
 MARK: Final = "MARK"
@@ -268,7 +351,6 @@ class Point:
         ((1, 2), [1, 2]),
         ({1}, [1]),
         (Point(1), {"x": 1}),
-        (math.nan, None),
     ],
 )
 async def test_arguments_are_made_into_json_as_the_sdk_does_it(given: object, sent: object) -> None:
@@ -276,6 +358,13 @@ async def test_arguments_are_made_into_json_as_the_sdk_does_it(given: object, se
         await guard(session).call("t", {"x": given})
         await session.call_tool("t", {"x": given})
         assert [request.arguments for request in server.asked("tools/call")] == [{"x": sent}] * 2
+
+
+async def test_a_number_that_is_not_finite_is_refused() -> None:
+    async with raw_session(tools=[tool("t")], results={"t": structured()}) as (session, server):
+        with pytest.raises(errors.InvalidArgumentsError, match="not_finite"):
+            await guard(session).call("t", {"x": math.nan})
+        assert not server.calls
 
 
 async def test_arguments_that_are_no_json_are_not_sent() -> None:

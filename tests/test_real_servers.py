@@ -87,16 +87,20 @@ def git_server(python: str, repository: str) -> StdioServerParameters:
     return StdioServerParameters(command=python, args=["-m", "mcp_server_git", "--repository", repository])
 
 
-@pytest.fixture
-def memory_server(tmp_path: Path) -> StdioServerParameters:
-    """What keeps a graph in a file; its `read_graph` hands out a member of the file that its schema forbids."""
+@pytest.fixture(scope="session")
+def memory_command() -> str:
+    """The server from npm."""
     try:
-        command = str(from_npm("mcp-server-memory"))
+        return str(from_npm("mcp-server-memory"))
     except NotHadError as error:
         pytest.skip(str(error))
-    return StdioServerParameters(
-        command=command, args=[], env={**os.environ, "MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}
-    )
+
+
+@pytest.fixture
+def memory_server(memory_command: str, tmp_path: Path) -> StdioServerParameters:
+    """What keeps a graph in a file; its `read_graph` hands out a member of the file that its schema forbids."""
+    where = {"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}
+    return StdioServerParameters(command=memory_command, args=[], env={**os.environ, **where})
 
 
 @every_way

@@ -17,6 +17,7 @@ from mcp_guard._version import __version__
 
 if TYPE_CHECKING:
     from mcp_guard._check import check
+    from mcp_guard._connect import connect
     from mcp_guard._contract import Contract
     from mcp_guard._facts import Change, Deviation, Problem, ToolFailure, Unusable, Violation
     from mcp_guard._notifications import Notifications
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "_check": ("check",),
+    "_connect": ("connect",),
     "_contract": ("Contract",),
     "_facts": ("Change", "Deviation", "Problem", "ToolFailure", "Unusable", "Violation"),
     "_notifications": ("Notifications",),
@@ -146,6 +148,7 @@ __all__ = [
     "__version__",
     "attach",
     "check",
+    "connect",
     "guard",
 ]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mcp_guard.policy import Limits
 
-_BASES = (dict, list, str, bool, int, float)  # bool before int, which it is a subclass of
+_SCALARS = frozenset({str, bool, int, float})
 _DIGITS_PER_BIT = math.log10(2)
 
 
@@ -63,6 +63,8 @@ def measure(value: object, limits: Limits, *, outside: int = 0) -> tuple[tuple[P
         size += int(sum(map(int.bit_length, integers)) * _DIGITS_PER_BIT) + len(integers)
         if size > limits.result_bytes:
             return (Problem("too_large", "result_bytes", limits.result_bytes, size),), size
+        if integers and (digits := _digits(integers, limits.integer_digits)):
+            return (Problem("too_large", "integer_digits", limits.integer_digits, digits),), size
         if not (_encodable(strings) and _encodable(keys)):
             problems.add("surrogate")
         if not all(map(math.isfinite, groups.get(float, ()))):
@@ -78,7 +80,8 @@ def _by_type(values: list[Any], problems: set[str]) -> dict[type, list[Any]]:
     for kind in types:
         if kind is type(None):
             continue
-        base = next((b for b in _BASES if issubclass(kind, b)), None)
+        # a container of a class of its own holds what it holds; the engine takes no other scalars than Python's own
+        base = kind if kind in _SCALARS else next((b for b in (dict, list) if issubclass(kind, b)), None)
         if base is None:
             problems.add("not_json")
             continue
@@ -87,13 +90,19 @@ def _by_type(values: list[Any], problems: set[str]) -> dict[type, list[Any]]:
     return groups
 
 
+def _digits(integers: list[int], allowed: int) -> int:
+    """About how many digits the longest integer has; 0 where it has no more than are allowed."""
+    digits = int(max(map(int.bit_length, integers)) * _DIGITS_PER_BIT) + 1
+    return digits if digits > allowed and max(map(abs, integers)) >= 10**allowed else 0
+
+
 def _keys(objects: list[dict[str, Any]], problems: set[str]) -> list[str]:
     """The keys of all `objects` that are strings."""
     keys: list[Any] = list(chain.from_iterable(objects))
-    if all(issubclass(kind, str) for kind in set(map(type, keys))):
+    if set(map(type, keys)) <= {str}:
         return keys
     problems.add("not_json")
-    return [key for key in keys if isinstance(key, str)]
+    return [key for key in keys if type(key) is str]
 
 
 def _encodable(strings: Iterable[str]) -> bool:

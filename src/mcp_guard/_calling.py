@@ -74,11 +74,8 @@ class Caller:
         began = self._clock()
         fault = await self._listing.ensure(call.tool)
         call.ms_queued = (self._clock() - began) * 1000
-        if fault is not None:
-            known = self._listing.known or self._judge.knows(call.tool)
-            if not known and call.policy.unknown_listing == "raise":
-                return unlisted(fault, call.context())
-            call.note("listing_failed", "the tool listing could not be read")
+        if fault is not None and (refusal := self._unread(call, fault)) is not None:
+            return refusal
         if (refusal := self._judge.admit(call)) is not None:
             return refusal
         sent = self._clock()
@@ -90,11 +87,26 @@ class Caller:
                 return refusal
             sent = self._clock()
             answer = await self._once(call, options)
+        if isinstance(answer, Unparsable) and answer.kept is not None and call.policy.malformed != "raise":
+            if call.policy.malformed == "report":
+                call.noted = _lost(answer, call)
+            answer = answer.kept
         if not isinstance(answer, Answer):
             return _lost(answer, call)
         verdict = self._judge.hear(call, ToolResult.of(answer.result, protocol=call.protocol, body=answer.body))
         if isinstance(verdict, (Violating, Missing)):
             await self._heard_again(call, sent)
+        return None
+
+    def _unread(self, call: Call, fault: Fault) -> errors.GuardError | None:
+        """Note that the listing could not be read; why the call is not to be sent, where that leaves nothing known."""
+        call.note("listing_failed", "the tool listing could not be read")
+        if self._listing.known or self._judge.knows(call.tool) or call.policy.unknown_listing == "allow":
+            return None
+        error = unlisted(fault, call.context())
+        if call.policy.unknown_listing == "raise":
+            return error
+        call.noted = error
         return None
 
     def _is_mismatch(self, answer: Answer | Fault) -> bool:
@@ -148,7 +160,14 @@ def _lost(fault: Fault, call: Call) -> errors.GuardError:
             return errors.ToolTimeoutError(**about, outcome="unknown")
         case Lost(sent):
             return errors.ConnectionLostError(**about, outcome="unknown" if sent else "not_sent")
-        case Unparsable(problems):
+        case Unparsable(problems, raw, cause):
+            about.update(result=raw, sdk_error=cause or call.sdk_error)
+            if "too_deep" in problems:
+                allowed = call.policy.limits.depth
+                deep = Problem("too_deep", "depth", allowed, allowed + 1)
+                return errors.LimitExceededError(
+                    problems=(deep,), limit="depth", allowed=allowed, found=allowed + 1, **about
+                )
             return errors.MalformedResultError(problems=tuple(map(Problem, problems)), **about)
         case NotFinal(result_type):
             return errors.UnfinishedResultError(result_type=result_type, **about, outcome="unknown")

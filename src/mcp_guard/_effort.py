@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, Final
 
 from mcp_guard._cost import order_of, patterns_of, times
+from mcp_guard._facts import is_array
 from mcp_guard._patterns import cost_of
 from mcp_guard._references import Node, Survey
 
@@ -22,6 +23,18 @@ BUDGET: Final = 20_000_000
 _UNIQUE: Final = -1  # stands among the nodes for: an array above has uniqueItems, so all below is hashed
 _UNIQUE_COST: Final = 3
 _DIVISION: Final = 60
+_WILD_DIVISION: Final = 2_500
+_WILD: Final = 1e25
+"""Floats beyond this, or as near to zero, are divided digit by digit."""
+_INT64: Final = 63
+_NANOSECONDS: Final = 100_000_000
+_LARGE_PAIR, _LARGE_DIGIT = 260, 52
+"""Nanoseconds to compare two integers beyond 64 bits: at least, and for each digit of long ones."""
+_FLOAT_FLOAT, _INT_FLOAT, _FLOAT_INT = 210, 104, 32
+"""Units to compare a number with one that an `enum` or `const` names: they are gone through one after the other."""
+_WIDE: Final = 200
+_WIDE_COST: Final = 3
+"""Patterns with more positions than this take longer for each."""
 _REGEX: Final = 8
 _KEY: Final = 3
 _METASCHEMA: Final = 60
@@ -59,6 +72,8 @@ class _Role:
     texts: int = 0
     keys: int = 0
     per_object: int = 0
+    floats: int = 0
+    integers: int = 0
     fancy: bool = False
     fancy_keys: bool = False
     unique: bool = False
@@ -93,6 +108,9 @@ class Estimator:
         self._fancy = any(role.fancy or role.fancy_keys for role in self._roles)
         self._most = self._heaviest(order, place)
         self._unseen = 0 if survey.closed else _METASCHEMA
+        self._unique = any(role.unique for role in self._roles)
+        self._divides = sum("multipleOf" in node.schema for node in nodes)
+        self._large = sum(_is_large(each) for node in nodes for each in _named(node.schema))
 
     def estimate(self, value: Any) -> Effort:
         """What holding `value` against the schema costs at most.
@@ -100,6 +118,8 @@ class Estimator:
         Raises:
             TooMuch: More than `BUDGET`.
         """
+        if self._unique or self._divides or self._large:
+            self._weigh_numbers(value)
         values, characters, longest = _size(value)
         roughly = Effort(values * (self._most + self._unseen) + characters * self._per_text)
         if roughly.units <= BUDGET and not self._fancy:
@@ -117,6 +137,14 @@ class Estimator:
         effort.longest = min(effort.longest, longest)
         return effort
 
+    def _weigh_numbers(self, value: Any) -> None:
+        """Numbers that are no machine words are slow to compare and to divide, and the engine hashes none of them."""
+        large, digits, wild = _extremes(value)
+        each = _LARGE_PAIR if digits <= _LARGE_PAIR // 6 else _LARGE_DIGIT * digits
+        pairs = large * self._large + (large * large if self._unique else 0)
+        if pairs * each > _NANOSECONDS or wild * self._divides * _WILD_DIVISION > BUDGET:
+            raise TooMuch
+
     def _hold(self, state: _State, group: list[Any], effort: Effort, below: _Level) -> None:
         """Add up what one group of values costs, and sort its parts."""
         roles = [(self._roles[index], count) for index, count in state[1].items() if index != _UNIQUE]
@@ -126,6 +154,11 @@ class Estimator:
         strings = [each for each in group if type(each) is str]
         if strings:
             _texts(strings, [(role.texts, role.fancy, count) for role, count in roles], effort)
+        floats = sum(role.floats * count for role, count in roles)
+        integers = sum(role.integers * count for role, count in roles)
+        if floats or integers:
+            effort.units += sum(type(each) is float for each in group) * (floats * _FLOAT_FLOAT + integers * _FLOAT_INT)
+            effort.units += sum(type(each) is int for each in group) * floats * _INT_FLOAT
         objects: list[dict[str, Any]] = [each for each in group if type(each) is dict]
         arrays: list[list[Any]] = [each for each in group if type(each) is list]
         effort.units += sum(role.compound * count for role, count in roles) * (len(objects) + len(arrays))
@@ -246,7 +279,14 @@ class Estimator:
         totals = [0] * len(order)
         for index in order:
             node, role = self._nodes[index], self._roles[index]
-            total = role.each + role.compound + role.per_object + _UNIQUE_COST * 200 * role.unique
+            total = (
+                role.each
+                + role.floats * _FLOAT_FLOAT
+                + role.integers * _FLOAT_INT
+                + role.compound
+                + role.per_object
+                + _UNIQUE_COST * 200 * role.unique
+            )
             for edge in node.edges:
                 if edge.use != "held" and place[edge.to] < place[index]:
                     total += totals[edge.to] * times(node, edge)
@@ -258,18 +298,23 @@ def _role(node: Node) -> _Role:  # noqa: C901  # one branch a keyword
     schema = node.schema
     role = _Role(each=1 + len(schema))
     if "multipleOf" in schema:
-        role.each += _DIVISION
+        role.each += _WILD_DIVISION if _is_wild(schema["multipleOf"]) else _DIVISION
+    role.floats = sum(type(each) is float for each in _named(schema))
+    role.integers = len(_named(schema)) - role.floats
+    enum: Any = schema.get("enum")
+    if is_array(enum) and len(set(map(type, enum))) > 1:
+        role.each += len(enum)  # of several types: gone through, where one type is looked up
     role.compound = sum(_compounds(schema.get(keyword)) for keyword in ("enum", "const"))
     for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
         role.per_object += len(schema.get(keyword) or ())
     role.unique = schema.get("uniqueItems") is True
     if isinstance(schema.get("pattern"), str):
         cost = cost_of(schema["pattern"])
-        role.texts, role.fancy = cost.width, cost.fancy
+        role.texts, role.fancy = _width(cost.width), cost.fancy
     if schema.get("format") == "regex":
         role.texts += _REGEX
     costs = [cost_of(pattern) for pattern in patterns_of(schema)][isinstance(schema.get("pattern"), str) :]
-    role.keys = sum(cost.width + _KEY for cost in costs)
+    role.keys = sum(_width(cost.width) + _KEY for cost in costs)
     role.fancy_keys = any(cost.fancy for cost in costs)
     for edge in node.edges:
         target = (edge.to, times(node, edge))
@@ -286,6 +331,41 @@ def _role(node: Node) -> _Role:  # noqa: C901  # one branch a keyword
         elif edge.keyword in _ITEMS:
             role.items.append(target)
     return role
+
+
+def _width(width: int) -> int:
+    return width * _WIDE_COST if width > _WIDE else width
+
+
+def _named(schema: dict[str, Any]) -> list[float]:
+    """The numbers that an `enum` or `const` names."""
+    named = schema.get("enum")
+    values = [*(named if is_array(named) else ()), schema.get("const")]
+    return [each for each in values if type(each) in (int, float)]
+
+
+def _is_large(number: object) -> bool:
+    return type(number) is int and number.bit_length() > _INT64
+
+
+def _is_wild(number: object) -> bool:
+    return isinstance(number, (int, float)) and number != 0 and not 1 / _WILD < abs(number) < _WILD
+
+
+def _extremes(value: Any) -> tuple[int, int, int]:
+    """How many integers are beyond 64 bits, the digits of the longest, and how many numbers are wild."""
+    large, longest, wild = 0, 0, 0
+    level: list[Any] = [value]
+    while level:
+        numbers = [each for each in level if type(each) is int or type(each) is float]
+        beyond = [each.bit_length() for each in numbers if type(each) is int and each.bit_length() > _INT64]
+        large += len(beyond)
+        longest = max(longest, max(beyond, default=0))
+        wild += sum(map(_is_wild, numbers))
+        objects: list[dict[str, Any]] = [each for each in level if type(each) is dict]
+        arrays: list[list[Any]] = [each for each in level if type(each) is list]
+        level = [*chain.from_iterable(each.values() for each in objects), *chain.from_iterable(arrays)]
+    return large, longest * 3 // 10, wild
 
 
 def _compounds(value: Any) -> int:
@@ -317,7 +397,7 @@ def _texts(strings: list[str], roles: list[tuple[int, bool, int]], effort: Effor
     if looks:
         effort.strings += len(strings) * looks
         effort.characters += characters * looks
-        effort.longest = max(effort.longest, *map(len, strings))
+        effort.longest = max(effort.longest, max(map(len, strings), default=0))
 
 
 def _size(value: Any) -> tuple[int, int, int]:

@@ -48,10 +48,12 @@ def decider(
     formats: bool,
     resources: Mapping[str, dict[str, Any]] | None = None,
     backtracking: int = BACKTRACKING,
+    asking: bool = True,
 ) -> Decider:
     """A function that tells whether a JSON value fits. It nests no deeper than `Limits.depth`, and is plain JSON.
 
-    With less `backtracking` than usual it raises `CannotDecide` where that did not suffice.
+    With less `backtracking` than usual it raises `CannotDecide` where that did not suffice; without `asking`, where it
+    may not have. Asking takes the engine minutes where `propertyNames` has such a pattern.
 
     Raises:
         CannotCompile: The engine does not take the schema.
@@ -74,9 +76,11 @@ def decider(
         raise CannotCompile from None
 
     def decide(value: Any) -> bool:
+        unsure = False
         try:
             fits: bool = validator.is_valid(value)
-            if not fits and backtracking < BACKTRACKING:
+            unsure = not fits and backtracking < BACKTRACKING
+            if unsure and asking:
                 validator.validate(value)
         except jsonschema_rs.ValidationError as error:
             if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded):
@@ -85,6 +89,8 @@ def decider(
         except BaseException as error:  # noqa: BLE001
             contain(error)
             raise CannotDecide from None
+        if unsure and not asking:
+            raise CannotDecide
         return fits
 
     return decide

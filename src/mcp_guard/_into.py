@@ -40,6 +40,8 @@ class Into(Generic[T]):
     def __init__(self, wanted: object) -> None:
         self._function: Callable[[Any], T] | None = None
         self._adapter: pydantic.TypeAdapter[T] | None = None
+        if inspect.iscoroutinefunction(wanted):
+            raise TypeError("into= takes a plain function of the value, not an async one")
         if inspect.isroutine(wanted) or isinstance(wanted, functools.partial):
             self._function = cast("Callable[[Any], T]", wanted)
             return
@@ -50,7 +52,8 @@ class Into(Generic[T]):
         except Exception as exc:
             raise TypeError(
                 f"into= takes a type that pydantic's TypeAdapter takes (a model, dataclass, TypedDict, union, "
-                f"list[Model] ...) or a plain function of the value; it can't take {wanted!r}"
+                f"list[Model] ...) or a plain function of the value; it can't take {wanted!r}: "
+                + str(exc).partition("\n")[0]
             ) from exc
 
     def take(self, value: Any, declared: frozenset[str]) -> tuple[T | None, Misfit | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import hmac
+import inspect
 import logging
 import os
 import secrets
@@ -98,8 +99,8 @@ class Judge:
         self._overrides = {name: _checked(f"overrides[{name!r}]", p, Policy) for name, p in (overrides or {}).items()}
         self._safe = tuple(_checked("a name in safe", name, str) for name in _many("safe", safe, "['get_*']"))
         self._hooks: tuple[Hook, ...] = _many("hooks", hooks, "[print]")
-        if not all(map(callable, self._hooks)):
-            raise TypeError("hooks takes functions of one Record, such as [print]")
+        if not all(map(_is_plain, self._hooks)):
+            raise TypeError("hooks takes plain functions of one Record, such as [print]; async ones are never awaited")
         self._hash_key = _checked("hash_key", secrets.token_bytes(32) if hash_key is None else hash_key, bytes)
         self._clock = clock
 
@@ -290,6 +291,11 @@ def _pinned(pins: str | os.PathLike[str] | Contracts, server: str, policy: Polic
             f"nothing is pinned of the server {_words.name(server)!r}, only of: {has}; guard(server=) says which it is"
         )
     return pins
+
+
+def _is_plain(hook: object) -> bool:
+    """Whether this can be called, and has done its work when it comes back."""
+    return callable(hook) and not any(map(inspect.iscoroutinefunction, (hook, type(hook).__call__)))
 
 
 def _many(what: str, given: Any, example: str) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ import anyio
 from mcp_guard import errors
 from mcp_guard._contract import Contract
 from mcp_guard._judge import Judge
-from mcp_guard._sdk import Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
+from mcp_guard._sdk import Fault, Lost, NotFinal, Page, PeerError, Seam, TimedOut, Unparsable
 from mcp_guard._watching import Watch
 from mcp_guard.policy import Limits
 
@@ -172,6 +172,9 @@ class Listing:
                 walked.fault = self._seam.fault(exc, handled)
                 if walked.fault is None:
                     raise
+                return walked
+            if not isinstance(page, Page):
+                walked.fault = page
                 return walked
             if not isinstance(page.entries, list):
                 walked.fault = Unparsable(("unparsable",))

@@ -221,8 +221,7 @@ class _Walk:
         self._index[id(schema)] = index
         if "$schema" in schema:
             node.dialect = self._dialect_of(schema, dialect)
-            if schema["$schema"].removesuffix("#") != URIS[node.dialect].removesuffix("#"):
-                self._respell.append(index)
+        self._respell += [index] if _is_odd(node) else []
         self._identify(index, node)
         return index
 
@@ -387,19 +386,31 @@ class _Walk:
         return needed
 
     def respelled(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The schema with each `$schema` as the dialect itself writes it: not everyone knows another spelling."""
-        odd = [index for index in self._respell if dialect_of(self.nodes[index].schema["$schema"]) is not None]
-        if not odd:
+        """The schema with `$schema` and `$ref` as everyone reads them.
+
+        Not everyone knows another spelling of a dialect, and jsonschema-rs passes by the empty reference, which is the
+        document itself (RFC 3986, section 4.4).
+        """
+        if not self._respell:
             return schema
         copied = plain(schema, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
         if isinstance(copied, Flaw):
             return schema
-        for index in odd:
+        for index in self._respell:
             target: Any = copied.value
             for token in tokens(self.nodes, index):
                 target = target[token]
-            target["$schema"] = URIS[self.nodes[index].dialect]
+            if dialect_of(target.get("$schema")) is not None:
+                target["$schema"] = URIS[self.nodes[index].dialect]
+            if target.get("$ref") == "":
+                target["$ref"] = "#"
         return cast("dict[str, Any]", copied.value)
+
+
+def _is_odd(node: Node) -> bool:
+    named = node.schema.get("$schema")
+    respelt = dialect_of(named) is not None and named.removesuffix("#") != URIS[node.dialect].removesuffix("#")
+    return respelt or node.schema.get("$ref") == ""
 
 
 def _metaschemas() -> Registry[Any]:

@@ -81,6 +81,7 @@ class CompiledSchema:
                 formats=formats,
                 resources=self._survey.resources,
                 backtracking=backtracking,
+                asking=not any("propertyNames" in node.schema for node in self._survey.nodes),
             )
         return self._deciders[key]
 

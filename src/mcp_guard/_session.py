@@ -29,6 +29,8 @@ from mcp_guard.policy import ENFORCE, Policy
 from mcp_guard.records import Hook, Record
 
 if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
     from mcp_guard._into import Into
 
 T = TypeVar("T")
@@ -41,7 +43,10 @@ class _Unset:
 
 
 _UNSET: Final = _Unset()
-_ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(Any)
+# NaN stays what it is, and is refused: as the SDK would send it, it is a null
+_ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(
+    Any, config=pydantic.ConfigDict(ser_json_inf_nan="constants")
+)
 
 
 @final
@@ -75,7 +80,7 @@ class GuardedSession(Generic[TargetT]):
     ) -> None:
         if notifications is not None and not isinstance(notifications, Notifications):
             raise TypeError("notifications takes the Notifications that was given to the session as message_handler")
-        self.target = target
+        self.target: TargetT = target
         """What was wrapped."""
         self._seam = seam
         self._judge = Judge(
@@ -177,7 +182,7 @@ class GuardedSession(Generic[TargetT]):
         read_timeout_seconds: float | timedelta | None = None,
         progress_callback: Progress | None = None,
         **options: Any,
-    ) -> Any:
+    ) -> CallToolResult:
         """Call a tool and give the SDK's own `CallToolResult`: the target's `call_tool`, its keywords included.
 
         `read_timeout_seconds` may be a number or a timedelta on either SDK; it bounds the whole call. Where the value
@@ -195,6 +200,7 @@ class GuardedSession(Generic[TargetT]):
         call = self._begin(name, arguments, timeout, quiet=True)
         passed = {**_given(progress_callback=progress_callback), **options}
         conclude = functools.partial(sdk_result, seam=self._seam, options=options)
+        result: CallToolResult
         result, _ = await self._caller.run(call, passed, conclude)
         return result
 
@@ -249,6 +255,9 @@ class GuardedSession(Generic[TargetT]):
             raise AttributeError(name)
         return getattr(self.target, name)
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self.target)})
+
     def __repr__(self) -> str:
         return f"<GuardedSession of {type(self.target).__name__}, {len(self.contracts)} contracts>"
 
@@ -263,6 +272,8 @@ class GuardedSession(Generic[TargetT]):
         """Take a call up. `quiet`: under OBSERVE the guard sets no timeout of its own."""
         if not isinstance(name, str):
             raise TypeError(f"a tool's name is a str, not {type(name).__name__}")
+        if not name.isascii() and not name.encode(errors="ignore").decode() == name:
+            raise ValueError("a tool's name is Unicode; this one has half of a surrogate pair in it")
         if arguments is not None and not isinstance(arguments, Mapping):
             raise TypeError(f"the arguments of {name!r} are a dict or None, not {type(arguments).__name__}")
         call = self._judge.begin(name, None if arguments is None else _as_sent(arguments), self._seam.protocol)

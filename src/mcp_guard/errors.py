@@ -388,6 +388,7 @@ _PROBLEMS = {
     "not_finite": "NaN and infinities are no JSON (RFC 8259)",
     "surrogate": "half of a surrogate pair is no character",
     "not_json": "there is a Python value in it that is no JSON",
+    "not_jsonrpc": "it is no JSON-RPC response: `jsonrpc` is wrong, or not one of `result` and `error` is there",
     "unparsable": "the SDK could not parse it, and it is lost; connect() keeps such answers",
     "too_deep": "it is nested deeper than Limits.depth",
     "too_many_nodes": "it has more values than Limits.nodes",
@@ -488,6 +489,9 @@ class ToolNotListedError(ContractError):
 
     def _sentence(self) -> str:
         return "the server does not list this tool"
+
+    def _explanation(self, quoted: Callable[[Any], str] | None) -> list[str]:  # noqa: ARG002  # nothing of the server's in it
+        return ["what to do: look for the name among those in `tools.contracts`"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -54,6 +54,8 @@ class Limits:
     """Values in a result (objects, arrays, members, elements). Walking this many takes about 100 ms."""
     result_bytes: int = 8_000_000
     """Text in a result: keys, strings and digits together."""
+    integer_digits: int = 4_300
+    """Digits of one integer: as many as Python itself reads from text. Up to here integers are exact."""
     text_bytes: int = 6_000_000
     """Text that is parsed as JSON where the structured part is missing."""
     schema_bytes: int = 300_000

@@ -94,6 +94,6 @@ class Record:
 class Hook(Protocol):
     """Told of every call, before anything is raised. What it raises is logged and changes nothing."""
 
-    def __call__(self, record: Record, /) -> object:
+    def __call__(self, record: Record, /) -> None:
         """Take note of one call. It is called in the task of the call: be quick, and don't block."""
         ...

@@ -36,7 +36,8 @@ def from_pypi() -> Path:
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not _stands(folder, FROM_PYPI):
         _run([sys.executable, "-m", "venv", str(folder)])
-        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *FROM_PYPI])
+        quickly = ("--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=10")
+        _run([str(python), "-m", "pip", "install", *quickly, *FROM_PYPI])
         _stamp(folder, FROM_PYPI)
     return python
 
@@ -53,7 +54,8 @@ def from_npm(name: str) -> Path:
     folder = HOME / "npm"
     if not _stands(folder, FROM_NPM):
         folder.mkdir(parents=True, exist_ok=True)
-        _run([npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel=error", *FROM_NPM])
+        quickly = ("--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+        _run([npm, "install", "--prefix", str(folder), *quickly, *FROM_NPM])
         _stamp(folder, FROM_NPM)
     return folder / "node_modules" / ".bin" / name
 

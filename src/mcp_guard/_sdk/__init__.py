@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, final
 
 SeamName = Literal["auto", "send_request", "call_tool"]
@@ -59,9 +59,16 @@ class Lost:
 @final
 @dataclass(frozen=True, slots=True)
 class Unparsable:
-    """The SDK's own parser refused the answer, and lost it. `problems`: codes of what was wrong."""
+    """The SDK's own parser refused the answer. `problems`: codes of what was wrong.
+
+    `raw`: the answer, where it was seen on the wire. `cause`: what the parser said. `kept`: what can be taken from the
+    answer where nobody minds that it is malformed.
+    """
 
     problems: tuple[str, ...]
+    raw: Any = field(default=None, repr=False, compare=False)
+    cause: Exception | None = field(default=None, repr=False, compare=False)
+    kept: Answer | PeerError | None = field(default=None, repr=False, compare=False)
 
 
 @final
@@ -98,11 +105,11 @@ class Seam(Protocol):
         """Whether the target itself lists again and resends after -32020 (specification 2026-07-28)."""
         ...
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer | Fault:
         """Send one `tools/call`, past the SDK's own output check."""
         ...
 
-    async def page(self, cursor: str | None) -> Page:
+    async def page(self, cursor: str | None) -> Page | Fault:
         """Read one page of `tools/list`. The empty string is a cursor."""
         ...
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
-from typing import get_args
+from typing import Any, get_args
 
 from mcp_guard._sdk import Seam, SeamName
 
@@ -17,12 +18,14 @@ def seam_of(target: object, seam: SeamName = "auto") -> Seam:
     """
     if seam not in get_args(SeamName):
         raise ValueError(f"seam is {seam!r}; it takes 'auto', 'send_request' or 'call_tool'")
+    if hasattr(type(target), "judge"):
+        raise TypeError("this session is guarded already; guard what it wraps, its .target")
     if type(target).__module__.partition(".")[0] == "fastmcp":
         raise TypeError("guard() takes no fastmcp.Client: guard the mcp session inside it, `client.session`")
-    if find_spec("mcp_types") is None:
-        from mcp_guard._sdk import v1
+    chosen: Seam = sdk().seam_of(target, seam)
+    return chosen
 
-        return v1.seam_of(target, seam)
-    from mcp_guard._sdk import v2
 
-    return v2.seam_of(target, seam)
+def sdk() -> Any:
+    """The module for the major of the SDK that is installed."""
+    return import_module("mcp_guard._sdk." + ("v1" if find_spec("mcp_types") is None else "v2"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from typing import Any, Final
 
 import pydantic
@@ -59,3 +60,14 @@ def _code(error: dict[str, Any]) -> str:
             return "content_missing"
         return "content_type" if error["loc"][-1] == "content" else "unknown_block"
     return next((_CODES[n] for n in names if n in _CODES), "unparsable")
+
+
+def places(read: Callable[[], object]) -> list[tuple[int | str, ...]]:
+    """Where the SDK's models do not take what they are to read; an empty place where they don't say."""
+    try:
+        read()
+    except pydantic.ValidationError as exc:
+        return [e["loc"] for e in exc.errors(include_input=False, include_url=False, include_context=False)]
+    except ValueError:  # pydantic's own, at what is too deep for it
+        return [()]
+    return []

@@ -5,18 +5,19 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import anyio
 import pydantic
 from mcp import ClientSession, types
 from mcp.shared.exceptions import McpError
+from mcp.shared.message import SessionMessage
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY
 from mcp_guard._sdk import Answer, Fault, Lost, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of
-from mcp_guard._sdk.shape import refuse, require, unparsable
+from mcp_guard._sdk.shape import places, refuse, require, unparsable
 
 _CHECK = "_validate_tool_result"
 
@@ -80,7 +81,8 @@ class SendRequest:
         """Read one page of `tools/list`, each entry as it came: one bad entry spoils only itself."""
         params = None if cursor is None else types.PaginatedRequestParams(cursor=cursor)
         answer = await self._send(types.ListToolsRequest(method="tools/list", params=params))
-        return Page(answer.get("tools", ()), answer.get("nextCursor"), None)
+        cursor = answer.get("nextCursor")
+        return Page(answer.get("tools", ()), cursor if isinstance(cursor, str) else None, None)
 
     async def _send(self, request: Any, **options: Any) -> dict[str, Any]:
         answer = await self._session.send_request(types.ClientRequest(request), cast("Any", AsSent), **options)
@@ -138,3 +140,29 @@ class CallTool(SendRequest):
         """Send one `tools/call`, and give the SDK's result."""
         with hook_of(self._session, _CHECK).passing(name):
             return Answer(await self.call_tool(name, arguments, **options))
+
+
+SESSION_OPTIONS: Final = frozenset(inspect.signature(ClientSession).parameters) - {"read_stream", "write_stream"}
+"""The keywords of a session of one's own."""
+drops_members: Final = False
+"""Whether the SDK's envelope forgets what it does not know of a message."""
+
+
+def new_target(read: Any, write: Any, options: Mapping[str, Any]) -> ClientSession:
+    """A session over the two streams of a transport, not entered yet."""
+    return ClientSession(read, write, **options)
+
+
+async def shake_hands(target: ClientSession) -> None:
+    """What there is to do once the session is entered."""
+    await target.initialize()
+
+
+def to_message(frame: dict[str, Any]) -> SessionMessage:
+    """A JSON-RPC message as the SDK's transports hand it over."""
+    return SessionMessage(types.JSONRPCMessage.model_validate(frame))
+
+
+def refused(page: dict[str, Any], _protocol: str) -> list[tuple[int | str, ...]]:
+    """The places of what the SDK does not take in a page of `tools/list`."""
+    return places(lambda: types.ListToolsResult.model_validate(page))

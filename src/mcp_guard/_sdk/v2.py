@@ -5,10 +5,11 @@ So the SDK's `input_required` loop, its claims and its header recovery go on wor
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, cast
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, Final
 
 import anyio
 import mcp_types as types
@@ -16,13 +17,17 @@ import pydantic
 from mcp import Client, ClientSession, InputRequiredRoundsExceededError, MCPError
 from mcp.client.extension import UnexpectedClaimedResult
 from mcp.client.subscriptions import ListenNotSupportedError, listen
+from mcp.shared.message import SessionMessage
+from mcp_types import methods
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY, MODERN
 from mcp_guard._sdk import Answer, Fault, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of
-from mcp_guard._sdk.shape import refuse, require, unparsable
+from mcp_guard._sdk.shape import places, refuse, require, unparsable
 
+_CLOSED: Final = ("Connection closed", "SSE stream ended", "SSE stream failed")
+"""How the SDK begins the error for a request whose connection, or stream of its own, is gone."""
 _CHECK: Final = "validate_tool_result"
 _SHAPE: Final = ["self", "name", "result"]
 _SEND: Final = "send_request"
@@ -124,7 +129,7 @@ class SessionSeam:
             # a peer can forge code and words of a local timeout, but not this
             if isinstance(exc.__context__, TimeoutError) and exc.__context__ is not handled:
                 return TimedOut()
-            if exc.code == types.CONNECTION_CLOSED and exc.message == "Connection closed":
+            if exc.code == types.CONNECTION_CLOSED and exc.message.startswith(_CLOSED):
                 return Lost(sent=True)
             return PeerError(exc.code, exc.message, exc.data)
         if isinstance(exc, InputRequiredRoundsExceededError):
@@ -136,12 +141,21 @@ class SessionSeam:
         return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else None
 
     def to_sdk(self, answer: Any) -> Any:
-        """The answer, which is the SDK's own result."""
-        return answer
+        """The answer as the SDK's own result, which it is unless it was taken from the wire.
+
+        Raises:
+            ValueError: The SDK's model can't hold it.
+        """
+        return types.CallToolResult.model_validate(answer, by_name=False) if isinstance(answer, dict) else answer
 
     def filled(self, result: Any, value: Any, meta: dict[str, Any]) -> types.CallToolResult:
-        """A copy of a result in which `value` is the structured content."""
-        return cast("types.CallToolResult", result.model_copy(update={"structured_content": value, "meta": meta}))
+        """A copy of a result in which `value` is the structured content.
+
+        Raises:
+            ValueError: The SDK's model can't hold it.
+        """
+        own: types.CallToolResult = self.to_sdk(result)
+        return own.model_copy(update={"structured_content": value, "meta": meta})
 
 
 class ClientSeam(SessionSeam):
@@ -171,3 +185,40 @@ class ClientSeam(SessionSeam):
     async def page(self, cursor: str | None) -> Page:
         """Read one page of `tools/list`, past the client's own cache: the guard keeps the contracts."""
         return self._page(await self._client.list_tools(cursor=cursor, cache_mode="refresh"))
+
+
+SESSION_OPTIONS: Final = frozenset(inspect.signature(Client).parameters) - {"server", "raise_exceptions"}
+"""The keywords of a client of one's own."""
+drops_members: Final = True
+"""Whether the SDK's envelope forgets what it does not know of a message."""
+
+
+def new_target(read: Any, write: Any, options: Mapping[str, Any]) -> Client:
+    """A client over the two streams of a transport, not entered yet."""
+    return Client(_opened(read, write), **options)
+
+
+@asynccontextmanager
+async def _opened(read: Any, write: Any) -> AsyncGenerator[tuple[Any, Any]]:
+    """Streams that somebody else opened, and closes, as the SDK means a transport."""
+    yield read, write
+
+
+async def shake_hands(_target: Client) -> None:
+    """Nothing: a client does it when it is entered."""
+
+
+def to_message(frame: dict[str, Any]) -> SessionMessage:
+    """A JSON-RPC message as the SDK's transports hand it over."""
+    return SessionMessage(types.jsonrpc_message_adapter.validate_python(frame, by_name=False))
+
+
+def refused(page: dict[str, Any], protocol: str) -> list[tuple[int | str, ...]]:
+    """The places of what the SDK does not take in a page of `tools/list`."""
+
+    def read() -> None:
+        with suppress(KeyError):  # this version has no such method
+            methods.validate_server_result("tools/list", protocol, page)
+        types.ListToolsResult.model_validate(page, by_name=False)
+
+    return places(read)
