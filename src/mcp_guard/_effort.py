@@ -340,7 +340,7 @@ def _width(width: int) -> int:
 def _named(schema: dict[str, Any]) -> list[float]:
     """The numbers that an `enum` or `const` names."""
     named = schema.get("enum")
-    values = [*(named if is_array(named) else ()), schema.get("const")]
+    values: list[Any] = [*(named if is_array(named) else ()), schema.get("const")]
     return [each for each in values if type(each) in (int, float)]
 
 

@@ -408,7 +408,7 @@ class _Walk:
 
 
 def _is_odd(node: Node) -> bool:
-    named = node.schema.get("$schema")
+    named: Any = node.schema.get("$schema")
     respelt = dialect_of(named) is not None and named.removesuffix("#") != URIS[node.dialect].removesuffix("#")
     return respelt or node.schema.get("$ref") == ""
 
