@@ -6,6 +6,7 @@
 #   make lint types   what else has to be right
 #   make check        all of these but test-lowest
 #   make coverage     the suite on both majors, and what it does not reach
+#   make conformance  the official conformance suite, with the guard and without: docs/conformance.md (needs npm)
 #   make format       let ruff put the code in order
 #   make clean        remove all that was made here
 #
@@ -20,12 +21,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 MCP2 := .venv-mcp2/bin
 MCP1 := .venv-mcp1/bin
-EXAMPLES := $(wildcard examples)
+EXAMPLES := $(wildcard examples conformance)
 # each seam is written against one major, and checked against no other
 SEAM1 := src/mcp_guard/_sdk/v1.py
 SEAM2 := src/mcp_guard/_sdk/v2.py
 
-.PHONY: demo test test-lowest lint types check coverage format clean
+.PHONY: demo test test-lowest lint types check coverage format clean conformance
 .DELETE_ON_ERROR:
 
 demo: .venv/made
@@ -87,3 +88,6 @@ clean:
 	@$(@D)/bin/python -m pip install --quiet --upgrade "pip>=25.1"  # the first that knows --group
 	@$(@D)/bin/python -m pip install --quiet --editable . $(GROUPS)
 	@touch $@
+
+conformance: .venv-mcp2/made .venv-mcp1/made
+	@$(MCP2)/python conformance/run.py
