@@ -348,3 +348,17 @@ async def test_two_connections_at_the_same_time_keep_their_answers_apart(tmp_pat
         with pytest.raises(MalformedResultError):
             await first.call("b")
         assert await second.call("b") == {"n": 2}
+
+
+class _OddError(Exception):
+    """An error of the caller's that looks like a group."""
+
+    exceptions = ("x",)
+
+
+@pytest.mark.parametrize("error", [_OddError("mine"), ValueError("mine")])
+async def test_what_the_body_raises_comes_out_as_it_is(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        async with connect(sample_server()):
+            raise error
+    assert caught.value is error

@@ -23,7 +23,7 @@ from mcp_guard import (
     UnusableContractError,
     connect,
 )
-from mcp_guard._frames import request_id, understood
+from mcp_guard._frames import _id_in, request_id, understood
 from mcp_guard._lines import Lines
 from mcp_guard._sdk import Answer, PeerError, Unparsable
 from mcp_guard._sdk.choose import sdk
@@ -362,3 +362,8 @@ def test_lines_are_those_that_the_transport_parses(size: int) -> None:
     for start in range(0, len(text), size):
         lines.feed(text[start : start + size])
     assert [lines.take() for _ in range(6)] == ["one", "", '{"two": 2}\r', "three", "", ""]
+
+
+def test_a_string_that_never_ends_is_read_once() -> None:
+    frame = '{"jsonrpc":"2.0","id":7,"result":' + "[" * 5_000 + '"' + '\\"' * 20_000
+    assert _id_in(frame) == 7

@@ -118,6 +118,7 @@ async def _connected(
     transport: _Transport, way: Way, module: Any, session: dict[str, Any], seam: SeamName, guards: dict[str, Any]
 ) -> AsyncGenerator[GuardedSession[Any]]:
     error: Exception | None = None
+    of_body: Exception | None = None
     entered = False
     async with anyio.create_task_group() as tasks:
         try:
@@ -133,11 +134,13 @@ async def _connected(
                 try:
                     yield guarded
                 except Exception as exc:  # noqa: BLE001  # raised below: the task groups around would wrap it
-                    error = exc
+                    of_body = exc
         except Exception as exc:  # noqa: BLE001  # the same
-            error = error or exc
+            error = exc
         finally:
             transport.release()
+    if of_body is not None:
+        raise of_body
     if error is not None:
         raise _alone(error if entered or transport.failure is None else transport.failure)
 
@@ -176,5 +179,6 @@ class _Transport:
 
 def _alone(error: Exception) -> Exception:
     """The one exception in a group of one."""
-    inside: Sequence[Exception] = getattr(error, "exceptions", [])
+    # told by name: 3.10 has no such class of its own
+    inside: Sequence[Exception] = getattr(error, "exceptions", ()) if type(error).__name__ == "ExceptionGroup" else ()
     return _alone(inside[0]) if len(inside) == 1 else error

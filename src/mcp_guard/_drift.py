@@ -27,7 +27,8 @@ _EFFECTS: Final[dict[ChangedPart, dict[Direction, Effect]]] = {
 }
 _MOST: Final = 20
 """Differences kept of one schema."""
-_STEPS: Final = 20_000
+_STEPS: Final = 200_000
+"""Keywords looked at, and the elements and members that they hold."""
 _HOPS: Final = 50
 _TYPES: Final = frozenset(JsonType.__args__)  # type: ignore[attr-defined]  # a Literal's own arguments
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -135,7 +136,7 @@ class _Walk:
             old, new, path = self._todo.pop()
             if (id(old), id(new)) not in self._met:
                 self._met.add((id(old), id(new)))
-                steps += self._pair(old, new, path)
+                steps += self._pair(old, new, path) + _held(old) + _held(new)
         told = [*self._found][:_MOST]
         if self._todo:
             return [*told, ("other", "there is more that differs")]
@@ -311,6 +312,10 @@ def _spread(types: set[str]) -> set[str]:
 
 def _types(names: set[str]) -> str:
     return " or ".join(sorted(names & _TYPES)) or "of no known type"
+
+
+def _held(schema: Any) -> int:
+    return sum(len(part) for part in schema.values() if is_array(part) or is_object(part)) if is_object(schema) else 0
 
 
 def _forms(values: list[Any]) -> set[Any]:

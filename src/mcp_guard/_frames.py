@@ -15,7 +15,8 @@ from mcp_guard._sdk import Answer, PeerError, Unparsable
 
 _DIGITS: Final = 4300  # as many as Python itself converts unless told otherwise: more take quadratic time
 _RECURSION: Final = 10_000  # a C stack holds some more levels of Python's parser
-_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+# a string that never ends is one token to the end of the text: else each quote in it would be tried as a beginning
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _ID: Final = re.compile(r'\s*:\s*("[^"\\]*"|[0-9]+)')
 _COLON: Final = re.compile(r"\s*:")
 

@@ -176,10 +176,11 @@ class Tap:
         # an empty place: the SDK did not say which
         bad = {place[1] for place in places if place[:1] == ("tools",)} if all(places) else None
         kept: list[Any] = []
+        least = {k: v for k, v in rest.items() if k in _PAGE_DEFAULTS}  # not all of the page again for each entry
         for index, entry in enumerate(page["tools"]):
             if bad is not None and index not in bad:
                 kept.append(entry)
-            elif is_object(entry) and (mended := self._mended({**rest, "tools": [entry]})) is not None:
+            elif is_object(entry) and (mended := self._mended({**least, "tools": [entry]})) is not None:
                 kept += mended["tools"]
         return {**rest, "tools": kept}
 

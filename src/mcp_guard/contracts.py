@@ -253,5 +253,5 @@ def _visible(match: re.Match[str]) -> str:
     character = match[0]
     if _words.escape(character) == character:
         return character
-    units = character.encode("utf-16-be")
+    units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
