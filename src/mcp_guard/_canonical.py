@@ -168,14 +168,14 @@ def canonical_json(value: Any) -> bytes | None:  # noqa: C901  # a call for each
                     target[key] = _TAG + item  # type: ignore[index]  # the keys of the very container
             elif isinstance(item, int):
                 if not -_EXACT < item < _EXACT:
-                    target[key] = f"{_TAG}integer {item:#x}"  # type: ignore[index]
+                    target[key] = f"{_TAG}integer {item:#x}"  # type: ignore[index]  # a dict or a list, as it came
             elif isinstance(item, float):
-                target[key] = _number(item)  # type: ignore[index]
+                target[key] = _number(item)  # type: ignore[index]  # a dict or a list, as it came
             else:
                 copied = _sorted(item)
                 if copied is None:
                     return None
-                target[key] = copied  # type: ignore[index]
+                target[key] = copied  # type: ignore[index]  # a dict or a list, as it came
                 stack.append(copied)
     try:
         text = _encode(top[0])

@@ -71,7 +71,7 @@ def decider(
     except jsonschema_rs.ValidationError as error:
         # found by the metaschema, whose instance is the schema
         raise CannotCompile(tuple(error.instance_path)) from None
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on
         contain(error)
         raise CannotCompile from None
 
@@ -86,7 +86,7 @@ def decider(
             if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded):
                 raise CannotDecide from None
             return False
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on
             contain(error)
             raise CannotDecide from None
         if unsure and not asking:

@@ -70,7 +70,7 @@ class Explainer:
             return walk.carry_out(Task(walk.documents.root, value, None, None, asked=True))
         except OutOfBudget:
             return None
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on
             contain(error)
             return None
 
@@ -165,7 +165,7 @@ class _Walk:
             self.carry_out(task)
         except OutOfBudget:
             self.spent = True
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on
             contain(error)
         else:
             return True
@@ -405,7 +405,7 @@ def _carefully(test: Any, *arguments: Any) -> Any:
         return None if test is None else test(*arguments)
     except OutOfBudget:
         return None
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on
         contain(error)
         return None
 

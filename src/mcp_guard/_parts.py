@@ -52,7 +52,7 @@ class Parts:
         # past `_engine.decider`, which reads all documents anew for each schema, and guards each call
         import jsonschema_rs
 
-        name = _engine._VALIDATORS[self._dialect]  # noqa: SLF001
+        name = _engine._VALIDATORS[self._dialect]  # noqa: SLF001  # the other half of the engine
         if self._registry is None:
             draft = getattr(jsonschema_rs, name.removesuffix("Validator"))
             self._registry = jsonschema_rs.Registry(list(self._documents.items()), draft=draft)

@@ -347,7 +347,7 @@ def _in_place(node: Node, value: Any) -> Generator[Task, bool, list[Node]]:
     return below
 
 
-def _names_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # noqa: FBT001
+def _names_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # noqa: FBT001  # all rules are called alike
     words = node.words
     yield from ()  # a generator, since the other one has to be
     if "additionalProperties" in words or (nested and "unevaluatedProperties" in words):
@@ -358,7 +358,7 @@ def _names_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # no
     return seen
 
 
-def _indices_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # noqa: FBT001
+def _indices_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # noqa: FBT001  # all rules are called alike
     words = node.words
     named: list[Any] = words.get("prefixItems", [])
     if "items" in words:
