@@ -52,6 +52,8 @@ def answer(_: str, arguments: dict[str, Any]) -> dict[str, Any]:
             result = stock("unknown", 0)  # the promise is broken: nobody knows, and yet it is 0
         case "B-3":
             result = {"isError": True, "content": [{"type": "text", "text": json.dumps(DOWN)}]}
+        case "B-4":
+            result = {"content": [{"type": "text", "text": json.dumps(DOWN)}]}  # an error, and not marked as one
         case _:
             result = stock("not_found", None)
     return {"result": result}

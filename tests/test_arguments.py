@@ -137,6 +137,10 @@ OPEN: Final[list[Any]] = [
     pytest.param({**INPUT, "patternProperties": {"^x-": {}}}, id="patterns of names"),
     pytest.param({**INPUT, "allOf": [{"properties": {"more": {}}}]}, id="names in a composition"),
     pytest.param({**INPUT, "$ref": "#/$defs/more", "$defs": {"more": {}}}, id="names behind a reference"),
+    pytest.param({**INPUT, "unevaluatedProperties": {"type": "string"}}, id="it says what the rest is"),
+    pytest.param({**INPUT, "propertyNames": {"pattern": "^[a-z-]+$"}}, id="it says how names look"),
+    pytest.param({**INPUT, "required": ["sku", "x-more"]}, id="what it requires it names"),
+    pytest.param({**INPUT, "dependentRequired": {"sku": ["x-more"]}}, id="what another one requires it names"),
 ]
 
 
@@ -162,6 +166,60 @@ async def test_an_unusable_input_schema_stops_no_call(connect: Connect, schema: 
     async with guarded(connect, tools=[listed], results=RESULTS) as (tools, server):
         assert await tools.call("order", {"sku": "A"}) == {"n": 1}
         assert server.calls["order"] == 1
+
+
+ENUM: Final = {"enum": ["red", "green"]}
+DEFS: Final = {"c": ENUM, "d": {"$ref": "#/$defs/c"}, "a/b~": ENUM}
+CHOICES: Final[list[Any]] = [
+    pytest.param(ENUM, "/c must be one of 'red', 'green', found string", id="enum"),
+    pytest.param({"$ref": "#/$defs/c"}, "/c must be one of 'red', 'green', found string", id="reference"),
+    pytest.param(
+        {"anyOf": [ENUM, {"type": "null"}]}, "/c must be one of 'red', 'green' or of type null, found", id="or null"
+    ),
+    pytest.param(
+        {"anyOf": [{"$ref": "#/$defs/d"}, {"type": "null"}]},
+        "/c must be one of 'red', 'green' or of type null, found",
+        id="reference or null",
+    ),
+    pytest.param(
+        {"oneOf": [{"$ref": "#/$defs/a~1b~0"}, {"enum": [5]}]},
+        "/c must be one of 'red', 'green', 5, found",
+        id="several enums, and an odd name",
+    ),
+    pytest.param(
+        {"anyOf": [ENUM, {"minimum": 3, "type": ["integer", "null"]}]},
+        "/c must be one of 'red', 'green' or what another alternative asks for, found",
+        id="or something else",
+    ),
+    pytest.param({"anyOf": [{"type": "null"}, {"const": "CANARY"}]}, "/c fits none of the alternatives", id="no enum"),
+    pytest.param({"type": "array", "items": ENUM}, "/c must be array, found string", id="another keyword"),
+    pytest.param({"enum": list(range(20))}, "/c must be one of 0, 1, 2, 3, 4, 5, 6, 7 (+12), found", id="very many"),
+]
+
+
+@pytest.mark.parametrize("schema, told", CHOICES)
+async def test_the_model_is_told_the_values_that_are_allowed_wherever_the_schema_lists_them(
+    schema: Any, told: str
+) -> None:
+    listed = {"type": "object", "properties": {"c": schema}, "$defs": DEFS}
+    async with guarded(raw_session, tools=[tool("t", inputSchema=listed)], results={"t": data({})}) as (tools, _):
+        with pytest.raises(InvalidArgumentsError) as caught:
+            await tools.call("t", {"c": "CANARY given"})
+    assert told in caught.value.for_model()
+    assert "CANARY" not in caught.value.for_model()
+    assert "red" not in str(caught.value) + str(caught.value.to_dict())
+
+
+@pytest.mark.parametrize("keyword", ["additionalProperties", "unevaluatedProperties"])
+async def test_where_no_other_arguments_are_allowed_the_nearest_name_is_told_too(keyword: str) -> None:
+    listed = tool("order", N, inputSchema={**INPUT, keyword: False})
+    async with guarded(raw_session, tools=[listed], results=RESULTS) as (tools, _):
+        with pytest.raises(InvalidArgumentsError) as caught:
+            await tools.call("order", {"sku": "A", "CANARY": 1, "colur": "red"})
+        assert "not allowed; the nearest declared name is colour" in caught.value.for_model()
+        assert "CANARY" not in caught.value.for_model()
+        with pytest.raises(InvalidArgumentsError, match="not allowed; nothing was sent"):
+            await tools.call("order", {"sku": "A", "CANARY": 1})
 
 
 # --- what is judged is what is sent

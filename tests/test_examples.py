@@ -75,6 +75,33 @@ def test_recorded_lines_are_judged_without_a_session() -> None:
     ]
 
 
+def test_a_support_case_says_how_far_it_is_known_and_keeps_what_was_seen() -> None:
+    cases = dict(
+        re.findall(r"^(O-[0-9]): (.*\n(?:  .*\n)*)", printed("support_case.py"), re.MULTILINE)  # a case and its lines
+    )
+    told = {order: case.splitlines()[0] for order, case in cases.items()}
+    assert told == {
+        "O-1": "a case",
+        "O-2": "a case",
+        "O-3": "no case: every source was read",
+        "O-4": "a case",
+        "O-5": "not known in full, the attempts are spent",
+        "O-6": "a case",
+        "O-8": "refused: authorization_denied",
+        "O-9": "refused: authorization_denied",
+    }
+    seen = {order: [line.split()[:3] for line in case.splitlines()[1:]] for order, case in cases.items()}
+    assert [line[1:] for line in seen["O-2"]] == [
+        ["tickets", "read"],
+        ["shipments", "timed_out"],
+        ["shipments", "read"],
+    ]
+    assert [line[1:] for line in seen["O-5"]] == [["tickets", "read"], *[["shipments", "timed_out"]] * 6]
+    assert cases["O-8"] == cases["O-9"]
+    times = [line[0] for lines in seen.values() for line in lines]
+    assert times == sorted(set(times))
+
+
 def test_the_demo_shows_every_kind_of_verdict() -> None:
     table = printed("demo.py")
     for verdict in (*VERDICTS, *(["Unfinished"] if SDK_MAJOR > 1 else [])):

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from typing import Any
+import pickle
+from datetime import datetime, timedelta, timezone
+from typing import Any, Final
 
 import pytest
 
+from mcp_guard import Errored, ToolResult, check, read_failure
 from mcp_guard._facts import FAILURE_KINDS, ToolFailure
-from mcp_guard._failure import read_failure
 from mcp_guard.policy import Limits
+from support import MODERN
+from support.calls import data, said
 
-LIMITS = Limits()
+NOON: Final = datetime(2026, 10, 21, 12, tzinfo=timezone.utc)
 
 
-def structured(payload: object) -> ToolFailure:
+def structured(payload: object, *texts: str) -> ToolFailure:
     """The failure in structured content."""
-    return read_failure(payload, True, [], LIMITS)  # noqa: FBT003  # as `check` calls it
+    return read_failure(ToolResult.of(data(payload, *texts, isError=True), protocol=MODERN))
 
 
-def text(*texts: str) -> ToolFailure:
+def text(*texts: str, limits: Limits | None = None) -> ToolFailure:
     """The failure in text blocks."""
-    return read_failure(None, False, texts, LIMITS)  # noqa: FBT003  # as `check` calls it
+    return read_failure(ToolResult.of(said(*texts, isError=True), limits=limits))
 
 
+TYPED: Final = "type.googleapis.com/google.rpc."
 FULL = {
     "ok": False,
     "error": {
@@ -98,6 +104,14 @@ def test_the_full_payload_is_read(failure: ToolFailure) -> None:
         ({"error": {"type": "KeyError", "message": "'a'"}}, "KeyError"),
         # the data of a tool tell nothing about its error
         ({"code": "not_found", "data": {"code": "A-1"}}, "not_found"),
+        ({"error": {"category": "rate_limited", "message": "m"}}, "rate_limited"),
+        ({"error_category": "not_found"}, "not_found"),
+        # of an HTTP framework, and of Google's
+        ({"detail": {"code": "NOT_FOUND", "retryable": False}}, "not_found"),
+        (
+            {"error": {"code": 13, "details": [{"@type": TYPED + "ErrorInfo", "reason": "FORBIDDEN"}]}},
+            "authorization_denied",
+        ),
         # a word that says more than one that says less
         ({"error": "failed", "code": "not_found"}, "not_found"),
         ({"error": "SomethingOdd", "code": "E42"}, "SomethingOdd"),
@@ -136,6 +150,10 @@ def test_the_kind_is_found_and_normalised_where_it_is_a_usual_one(payload: objec
         {"ok": False, "trace": "line 12: unexpected ')'", "row": 12},
         {"oops": True},
         {"ok": False, "data": {"code": "A-1", "status": 404}},
+        {"error": {"message": "m", "details": [{"code": "not_found", "path": "/a"}]}},
+        {"detail": [{"type": "missing", "loc": ["a"]}]},
+        {"detail": "not_found"},
+        {"category": "tools", "message": "m"},
         {},
         [],
         ["not_found"],
@@ -178,6 +196,21 @@ def test_each_kind_is_known_by_its_own_name_in_every_spelling(kind: str) -> None
         ({"retry_after": "nan"}, None),
         ({"retry_after": "1_0"}, None),
         ({"retry_after": "9" * 5000}, None),
+        ({"retry_after": "PT30S"}, 30),
+        ({"retryAfter": "P1DT2H3M4.5S"}, 86_400 + 2 * 3600 + 3 * 60 + 4.5),
+        ({"retry_after": "PT0,5S"}, 0.5),
+        ({"retry_after": "1.5s"}, 1.5),
+        ({"retryAfterSecs": 7}, 7),
+        ({"error": {"code": 429, "details": [{"@type": TYPED + "RetryInfo", "retryDelay": "58s"}]}}, 58),
+        ({"error": {"details": [{"@type": "x", "retryDelay": "58s"}]}}, None),
+        ({"error": {"details": [{"@type": TYPED + "RetryInfo", "retryDelay": 58}]}}, None),
+        ({"retry_after": "P"}, None),
+        ({"retry_after": "PT"}, None),
+        ({"retry_after": "P1M"}, None),
+        ({"retry_after": "P999999DT999999999H"}, None),
+        ({"retry_after": "PT5"}, None),
+        ({"retry_after": "60 seconds"}, None),
+        ({"retry_after": "1m"}, None),
         ({"retry_after": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
         ({"retry_after": [3]}, None),
         ({"retry_after": None, "error": {"message": "m"}}, None),
@@ -187,6 +220,93 @@ def test_each_kind_is_known_by_its_own_name_in_every_spelling(kind: str) -> None
 )
 def test_seconds_to_wait_are_a_number_that_makes_sense(payload: object, seconds: float | None) -> None:
     assert structured(payload).retry_after == seconds
+
+
+@pytest.mark.parametrize(
+    "sent, moment",
+    [
+        ("Wed, 21 Oct 2026 12:00:00 GMT", NOON),
+        (" Wed, 21 Oct 2026 12:00:00 GMT ", NOON),
+        ("Wednesday, 21-Oct-26 12:00:00 GMT", NOON),
+        ("Wed Oct 21 12:00:00 2026", NOON),
+        ("Sun Nov  1 12:00:00 2026", NOON + timedelta(days=11)),
+        ("2026-10-21T12:00:00Z", NOON),
+        ("2026-10-21T14:00:00+02:00", NOON),
+        ("2026-10-21t12:00:00.5z", NOON + timedelta(seconds=0.5)),
+        ("2026-10-21 12:00:00.1234567+00:00", NOON + timedelta(microseconds=123_457)),
+        ("Wed, 30 Feb 2026 12:00:00 GMT", None),
+        ("Wed, 21 Oct 2026 12:00:00", None),
+        ("Wed, 21 Okt 2026 12:00:00 GMT", None),
+        ("Wed, 21 Oct 2026 25:00:00 GMT", None),
+        ("wed, 21 oct 2026 12:00:00 gmt", None),
+        ("2026-10-21T12:00:00", None),
+        ("2026-10-21", None),
+        ("2026-13-21T12:00:00Z", None),
+        ("9999-12-31T23:59:59.9999999Z", None),
+        ("2026-10-21T12:00:00Z" + " " * 5000, None),
+        (1_792_584_000, None),
+        ("tomorrow", None),
+    ],
+)
+@pytest.mark.parametrize("name", ["retry_after", "Retry-After", "retryAt"])
+def test_a_date_to_come_back_stays_a_date(name: str, sent: object, moment: datetime | None) -> None:
+    failure = structured({"error": {name: sent}})
+    assert failure.retry_at == moment
+    assert failure.retry_after is None
+
+
+def test_what_is_told_first_counts_a_date_or_seconds() -> None:
+    date = "Wed, 21 Oct 2026 12:00:00 GMT"
+    inner, outer = structured({"error": {"retry_after": date}, "retry_after": 5}), structured({"retry_after": date})
+    assert (inner.retry_at, inner.retry_after) == (outer.retry_at, None)
+    both = structured({"error": {"retry_after": 5}, "retry_at": date})
+    assert (both.retry_after, both.retry_at) == (5, None)
+
+
+def test_a_recorded_result_is_read_alike_at_any_time() -> None:
+    result = data({"error": {"kind": "unavailable", "retry_after": "Wed, 21 Oct 2026 12:00:00 GMT"}}, isError=True)
+    verdicts = [check(result, None), check(result, None)]
+    assert verdicts[0] == verdicts[1]
+    assert isinstance(verdicts[0], Errored)
+    assert (verdicts[0].failure.retry_at, verdicts[0].failure.retry_after) == (NOON, None)
+
+
+@pytest.mark.parametrize("before, seconds", [(90, 90), (0, 0), (-5, 0)])
+def test_a_date_becomes_what_is_left_of_the_time_until_then(before: float, seconds: float) -> None:
+    failure = ToolFailure(retry_at=NOON)
+    assert failure.at(NOON - timedelta(seconds=before)).retry_after == seconds
+    assert failure.retry_after is None
+    assert ToolFailure(retry_after=7, retry_at=NOON).at(NOON).retry_after == 7
+    assert ToolFailure().at(NOON) == ToolFailure()
+
+
+@pytest.mark.parametrize(
+    "fields, error, says",
+    [
+        ({"text": None}, TypeError, "text is NoneType"),
+        ({"kind": 5}, TypeError, "kind is int"),
+        ({"retryable": 1}, TypeError, "retryable is int"),
+        ({"retry_after": "30"}, TypeError, "retry_after is str"),
+        ({"retry_after": True}, TypeError, "retry_after is bool"),
+        ({"request_id": 17}, TypeError, "request_id is int"),
+        ({"retry_at": "tomorrow"}, TypeError, "retry_at is str"),
+        ({"retry_after": -1}, ValueError, "0 or more"),
+        ({"retry_after": float("nan")}, ValueError, "0 or more"),
+        ({"retry_after": float("inf")}, ValueError, "0 or more"),
+        ({"retry_at": datetime(2026, 1, 1)}, ValueError, "time zone"),  # noqa: DTZ001  # that is the point
+    ],
+    ids=str,
+)
+def test_a_failure_that_could_not_be_worked_with_is_refused(fields: Any, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        ToolFailure(**fields)
+
+
+def test_a_failure_is_copied_pickled_and_compared_by_value() -> None:
+    failure = structured({"error": {"kind": "odd", "retry_after": "2026-10-21T12:00:00Z"}})
+    assert pickle.loads(pickle.dumps(failure)) == copy.copy(failure) == failure  # noqa: S301  # ours
+    assert hash(failure) == hash(copy.deepcopy(failure))
+    assert failure != structured({"error": {"kind": "odd"}})
 
 
 @pytest.mark.parametrize(
@@ -233,8 +353,7 @@ def test_the_message_is_the_text_where_there_is_no_other() -> None:
     assert structured({"error": {"code": "x", "message": "it broke"}}).text == "it broke"
     assert structured({"error": "it broke"}).text == "it broke"
     assert structured({"code": "x"}).text == ""
-    both = read_failure({"message": "inner"}, True, ["outer"], LIMITS)  # noqa: FBT003  # as `check` calls it
-    assert both.text == "outer"
+    assert structured({"message": "inner"}, "outer").text == "outer"
 
 
 @pytest.mark.parametrize(
@@ -261,14 +380,15 @@ def test_several_text_blocks_are_no_payload() -> None:
 
 
 def test_structured_content_is_read_instead_of_text_even_where_it_says_nothing() -> None:
-    failure = read_failure({"oops": 1}, True, ['{"error": "not_found"}'], LIMITS)  # noqa: FBT003  # as `check` calls it
+    failure = structured({"oops": 1}, '{"error": "not_found"}')
     assert failure.payload == {"oops": 1}
     assert failure.kind is None
 
 
 def test_text_over_the_limit_is_not_parsed() -> None:
     sent = json.dumps({"error": "not_found"})
-    failure = read_failure(None, False, [sent], Limits(text_bytes=len(sent) - 1))  # noqa: FBT003  # as `check` calls it
+    assert text(sent, limits=Limits(text_bytes=len(sent))).kind == "not_found"
+    failure = text(sent, limits=Limits(text_bytes=len(sent) - 1))
     assert failure.kind is None
     assert failure.payload is None
 
@@ -291,8 +411,10 @@ def _deep() -> dict[str, Any]:
         {"code": object(), "status": b"404", "error": ()},
         dict.fromkeys(map(str, range(300_000)), "not_found"),
         {"code": "\x00" * 50, "error": "é" * 90},
+        {"error": {"details": [{"@type": TYPED, "retryDelay": "9" * 5000}] * 300_000}, "detail": [[[]]]},
+        {"retry_after": "P" * 100_000, "error": {"retry_after": " " * 100_000 + "x"}},
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_a_hostile_payload_is_no_trouble(payload: object) -> None:
     failure = structured(payload)

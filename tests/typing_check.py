@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from typing_extensions import TypedDict, assert_type
 
-from mcp_guard import GuardedSession, Judged, attach, guard
+from mcp_guard import GuardedSession, Judged, Pages, attach, guard
 
 
 class Stock(BaseModel):
@@ -59,3 +59,4 @@ async def inferred(target: Target) -> None:
     assert_type(await tools.call("t", into=Literal["on", "off"]), Literal["on", "off"])
     assert_type(await tools.call("t", into=total), float)
     assert_type(await tools.judge("t"), Judged)
+    assert_type(tools.paginate("t", items="/a", cursor="c", next_cursor=total), Pages)

@@ -16,11 +16,17 @@ from typing import TYPE_CHECKING
 from mcp_guard._version import __version__
 
 if TYPE_CHECKING:
+    from mcp_guard._budget import Budget
     from mcp_guard._check import check
     from mcp_guard._connect import connect
     from mcp_guard._contract import Contract
     from mcp_guard._facts import Change, Deviation, Problem, ToolFailure, Unusable, Violation
+    from mcp_guard._failure import read_failure
     from mcp_guard._notifications import Notifications
+    from mcp_guard._pages import Pages
+    from mcp_guard._remote import RemoteRefs
+    from mcp_guard._result import ToolResult
+    from mcp_guard._retry import Retry
     from mcp_guard._session import GuardedSession, Judged, attach, guard
     from mcp_guard._verdict import (
         Conforming,
@@ -54,14 +60,20 @@ if TYPE_CHECKING:
         UnusableContractError,
     )
     from mcp_guard.policy import ENFORCE, OBSERVE, RELAY, STRICT, Limits, Policy
-    from mcp_guard.records import Hook, Record
+    from mcp_guard.records import Hook, Record, correlation
 
 _HOME = {
+    "_budget": ("Budget",),
     "_check": ("check",),
     "_connect": ("connect",),
     "_contract": ("Contract",),
     "_facts": ("Change", "Deviation", "Problem", "ToolFailure", "Unusable", "Violation"),
+    "_failure": ("read_failure",),
     "_notifications": ("Notifications",),
+    "_pages": ("Pages",),
+    "_remote": ("RemoteRefs",),
+    "_result": ("ToolResult",),
+    "_retry": ("Retry",),
     "_session": ("GuardedSession", "Judged", "attach", "guard"),
     "_verdict": (
         "Conforming",
@@ -95,7 +107,7 @@ _HOME = {
         "UnusableContractError",
     ),
     "policy": ("ENFORCE", "OBSERVE", "RELAY", "STRICT", "Limits", "Policy"),
-    "records": ("Hook", "Record"),
+    "records": ("Hook", "Record", "correlation"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -104,6 +116,7 @@ __all__ = [
     "OBSERVE",
     "RELAY",
     "STRICT",
+    "Budget",
     "BudgetExhaustedError",
     "CallError",
     "Change",
@@ -128,13 +141,17 @@ __all__ = [
     "MissingStructuredContentError",
     "Notifications",
     "OutputValidationError",
+    "Pages",
     "Policy",
     "Problem",
     "Record",
+    "RemoteRefs",
+    "Retry",
     "ToolExecutionError",
     "ToolFailure",
     "ToolNotListedError",
     "ToolProtocolError",
+    "ToolResult",
     "ToolTimeoutError",
     "Unchecked",
     "Unenforceable",
@@ -149,7 +166,9 @@ __all__ = [
     "attach",
     "check",
     "connect",
+    "correlation",
     "guard",
+    "read_failure",
 ]
 
 

@@ -2,40 +2,49 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast, final
 
 import anyio
 
 from mcp_guard import errors
+from mcp_guard._budget import Budget, Server
 from mcp_guard._decision import Decision
-from mcp_guard._facts import Deviation, Problem
+from mcp_guard._facts import Deviation
 from mcp_guard._judge import Call, Judge
 from mcp_guard._listing import Listing, unlisted
-from mcp_guard._result import ToolResult
-from mcp_guard._sdk import Answer, Fault, Lost, NotFinal, PeerError, Seam, TimedOut, Unparsable
-from mcp_guard._verdict import Conforming, Missing, Verdict, Violating, with_deviation
+from mcp_guard._result import MODERN, ToolResult
+from mcp_guard._retry import Retry
+from mcp_guard._sdk import Answer, Fault, PeerError, Refused, Seam, Unparsable
+from mcp_guard._sending import Sending, deed_of, lost
+from mcp_guard._verdict import Conforming, Errored, Missing, Verdict, Violating, with_deviation
 from mcp_guard.records import Record
 
 T = TypeVar("T")
 Conclude: TypeAlias = Callable[[Call, Verdict, ToolResult, Decision], tuple[Decision, T]]
 """What a caller gets for a verdict: it may turn what the policy decided into an error, and gives the product."""
 
-_REJECTED: Final = frozenset({-32700, -32600, -32601, -32602})
-"""JSON-RPC errors by which a server says that it did not take the request up (JSON-RPC 2.0, section 5.1)."""
 _HEADER_MISMATCH: Final = -32020
+_LONGEST_WAIT: Final = 60.0
+"""Seconds that are waited at most where no deadline says when it is too long."""
+_CERTAINTY: Final[tuple[errors.Outcome, ...]] = ("not_sent", "rejected", "unknown", "executed")
+"""Of several attempts, the later of these is what is to be said of the call."""
 
 
 @final
 class Caller:
     """Makes the calls of one guarded session."""
 
-    def __init__(self, seam: Seam, judge: Judge, listing: Listing, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, seam: Seam, judge: Judge, listing: Listing, clock: Callable[[], float], retry: Retry | None = None
+    ) -> None:
         self._seam = seam
         self._judge = judge
         self._listing = listing
         self._clock = clock
+        self._retry = retry
 
     async def run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> tuple[T, Record]:
         """Make a call, conclude from its verdict, tell of it; give what was concluded and the record, or raise.
@@ -43,60 +52,151 @@ class Caller:
         Raises:
             GuardError: There is no result, or the conclusion says so.
         """
-        decision, product = Decision("raise", None), None
+        with self._judge.around(call):
+            return await self._run(call, options, conclude)
+
+    async def _run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> tuple[T, Record]:
+        budget = Budget.current()
+        decision, decided, product = Decision("raise", None), Decision("allow", None), None
         try:
-            error = await self._in_time(call, options)
+            error = await self._tried(call, options, budget)
             if error is None and call.verdict is not None and call.result is not None:
                 decided = self._judge.decide(call, call.verdict)
                 decision, product = conclude(call, call.verdict, call.result, decided)
-        except BaseException:  # cancelled, or a fault that is not the peer's: told, and passed on as it is
-            self._judge.tell(call, Decision("raise", None), "unknown" if call.attempts else "not_sent")
+        except BaseException as exc:  # cancelled, or a fault that is not the peer's: told, and passed on as it is
+            # a guard that the call went through as well has said all there is to say
+            own = exc if isinstance(exc, errors.GuardError) else None
+            self._ended(call, budget, Decision("raise", own), fruitless=own is None or _is_fault(own))
             raise
         if error is not None:
             decision = Decision("raise", error)
-        outcome: errors.Outcome = "executed" if decision.error is None else decision.error.outcome
-        record = self._judge.tell(call, decision, outcome)
+        fruitless = _is_fault(decision.error) and "raise" in {decision.action, decided.action}
+        record = self._ended(call, budget, decision, fruitless=fruitless)
         if decision.action == "raise" and decision.error is not None:
             raise decision.error
         return cast("T", product), record
 
-    async def _in_time(self, call: Call, options: Mapping[str, Any]) -> errors.GuardError | None:
-        """The call under its deadline, listing and rounds included; why there is no result, or `None`."""
+    def _ended(self, call: Call, budget: Budget | None, decision: Decision, *, fruitless: bool) -> Record:
+        """Say what became of the call, over all its attempts: to its error, to the budget, to the hooks."""
+        error = decision.error
+        outcome = call.reached if error is None else error.outcome
+        # the last failure is the error itself where the attempt after it was given up
+        earlier = call.failures[:-1] if call.is_over else call.failures
+        if not call.is_over and (call.attempts or outcome != "not_sent"):
+            call.end_attempt(error.kind if error is not None and decision.action == "raise" else None, outcome)
+        if outcome in {"not_sent", "rejected"}:  # of this attempt, and an earlier one may have got further
+            outcome = max([outcome, *(a.outcome for a in call.attempts)], key=_CERTAINTY.index)
+        if error is not None and error.call_id == call.id:
+            error.outcome, error.attempts = outcome, earlier
+        if budget is not None and outcome != "not_sent":
+            used_up = outcome == "unknown" or (outcome == "executed" and fruitless)
+            budget.note(deed_of(call), self._server(), fruitless=used_up)
+        return self._judge.tell(call, decision, outcome)
+
+    def _server(self) -> Server:
+        return Server(self._judge.server or None, self._seam.server)
+
+    async def _tried(
+        self, call: Call, options: Mapping[str, Any], budget: Budget | None
+    ) -> errors.GuardError | None:
+        """Make one attempt after the other, as far as is allowed; why the last one brought no result, or `None`.
+
+        One deadline holds for all of them, for their listings, rounds and waits.
+        """
+        allowed = math.inf if call.timeout is None else call.timeout
+        if budget is not None:
+            allowed = min(allowed, budget.left.seconds)
+            if budget.left.seconds <= 0:
+                return errors.BudgetExhaustedError(limit="seconds", **call.context(outcome="not_sent"))
+        deadline = anyio.current_time() + allowed
+        retry = self._retry if call.named_safe else None
+        nth, wait = 1, 0.0
+        while True:
+            call.begin_attempt(wait)
+            error = await self._attempt(call, options, budget, (allowed, deadline), retry)
+            failure = error or self._reported(call)
+            again = None if retry is None or failure is None else retry.wait(failure, nth)
+            if retry is None or failure is None or again is None or not _has_room(again, deadline, budget):
+                return error
+            call.end_attempt(failure.kind, failure.outcome)
+            call.failures = (*call.failures, failure)
+            await retry.sleep(again)
+            if not _has_room(0.0, deadline, budget):
+                return error
+            nth, wait = nth + 1, again
+
+    def _reported(self, call: Call) -> errors.GuardError | None:
+        """The failure that the tool itself reported, whatever the policy does about it."""
+        if not isinstance(call.verdict, Errored):
+            return None
+        error = self._judge.decide(call, call.verdict).error
+        return error if isinstance(error, errors.ToolExecutionError) else None
+
+    async def _attempt(
+        self,
+        call: Call,
+        options: Mapping[str, Any],
+        budget: Budget | None,
+        limit: tuple[float, float],
+        retry: Retry | None,
+    ) -> errors.GuardError | None:
+        """One attempt, under the call's deadline or its own; why there is no result, or `None`."""
+        allowed, deadline = limit
+        if retry is not None and retry.timeout is not None:
+            own = anyio.current_time() + retry.timeout
+            allowed, deadline = (retry.timeout, own) if own < deadline else limit
         error = None
-        with anyio.move_on_after(call.timeout) as scope:
-            error = await self._made(call, options)
+        with anyio.CancelScope(deadline=deadline) as scope:
+            error = await self._made(call, options, budget)
         if scope.cancelled_caught and call.verdict is None:
-            outcome = "unknown" if call.attempts else "not_sent"
-            return errors.ToolTimeoutError(seconds=call.timeout, **call.context(outcome=outcome))
+            return errors.ToolTimeoutError(seconds=allowed, **call.context(outcome=call.reached))
         return error
 
-    async def _made(self, call: Call, options: Mapping[str, Any]) -> errors.GuardError | None:
+    async def _made(
+        self, call: Call, options: Mapping[str, Any], budget: Budget | None
+    ) -> errors.GuardError | None:
         began = self._clock()
         fault = await self._listing.ensure(call.tool)
-        call.ms_queued = (self._clock() - began) * 1000
+        call.ms_queued += (self._clock() - began) * 1000
         if fault is not None and (refusal := self._unread(call, fault)) is not None:
             return refusal
-        if (refusal := self._judge.admit(call)) is not None:
+        if (refusal := self._judge.admit(call) or self._spent(call, budget)) is not None:
             return refusal
-        sent = self._clock()
-        answer = await self._once(call, options)
-        if self._is_mismatch(answer) and await self._listing.refresh() is None:
+        gate, sent = Sending(budget), self._clock()
+        answer = await self._once(call, options, gate)
+        if self._is_mismatch(answer, call, gate) and await self._listing.refresh(call.tool) is None:
             # the specification's one recovery: the server refused the call since its header was of an old listing
+            mismatch = lost(answer, call, gate)
+            call.end_attempt(mismatch.kind, mismatch.outcome)
+            call.failures = (*call.failures, mismatch)
+            call.begin_attempt()
             if (refusal := self._judge.admit(call)) is not None:
-                refusal.outcome = "unknown"  # the peer's word that it refused is no proof
                 return refusal
             sent = self._clock()
-            answer = await self._once(call, options)
+            answer = await self._once(call, options, gate)
         if isinstance(answer, Unparsable) and answer.kept is not None and call.policy.malformed != "raise":
             if call.policy.malformed == "report":
-                call.noted = _lost(answer, call)
+                call.noted = lost(answer, call, gate)
             answer = answer.kept
         if not isinstance(answer, Answer):
-            return _lost(answer, call)
-        verdict = self._judge.hear(call, ToolResult.of(answer.result, protocol=call.protocol, body=answer.body))
+            return answer if isinstance(answer, errors.GuardError) else lost(answer, call, gate)
+        limits = call.policy.limits
+        result = ToolResult.of(answer.result, protocol=call.protocol, body=answer.body, limits=limits)
+        call.reached = "executed"
+        verdict = self._judge.hear(call, result)
         if isinstance(verdict, (Violating, Missing)):
             await self._heard_again(call, sent)
         return None
+
+    def _spent(self, call: Call, budget: Budget | None) -> errors.GuardError | None:
+        """Why the budget does not let the call be sent, or `None`."""
+        if budget is None:
+            return None
+        limit = budget.lacks()
+        if limit is None and not call.named_safe and budget.refuses(deed_of(call), self._server()):
+            limit = "repeat"
+        unsent = call.context(outcome="not_sent")
+        return None if limit is None else errors.BudgetExhaustedError(limit=limit, **unsent)
 
     def _unread(self, call: Call, fault: Fault) -> errors.GuardError | None:
         """Note that the listing could not be read; why the call is not to be sent, where that leaves nothing known."""
@@ -109,24 +209,35 @@ class Caller:
         call.noted = error
         return None
 
-    def _is_mismatch(self, answer: Answer | Fault) -> bool:
-        mismatch = isinstance(answer, PeerError) and answer.code == _HEADER_MISMATCH
-        return mismatch and not self._seam.resends_header_mismatch
+    def _is_mismatch(
+        self, answer: Answer | Fault | errors.GuardError, call: Call, gate: Sending
+    ) -> TypeGuard[PeerError]:
+        """Whether the call is to be sent once more: not where that would begin its rounds anew."""
+        if not isinstance(answer, PeerError) or answer.code != _HEADER_MISMATCH or gate.answered:
+            return False
+        return call.protocol >= MODERN and not self._seam.resends_header_mismatch
 
-    async def _once(self, call: Call, options: Mapping[str, Any]) -> Answer | Fault:
+    async def _once(
+        self, call: Call, options: Mapping[str, Any], gate: Sending
+    ) -> Answer | Fault | errors.BudgetExhaustedError:
         """Send the call; the answer, or what went wrong."""
-        call.attempts += 1
         began, handled = self._clock(), sys.exc_info()[1]
+        call.reached = "unknown"
         try:
-            return await self._seam.call(call.tool, call.arguments, options)
+            answer = await self._seam.call(call.tool, call.arguments, options, gate)
+        except Refused as refused:
+            call.reached = "unknown" if gate.sent else "not_sent"
+            return errors.BudgetExhaustedError(limit=refused.limit, **call.context(outcome=call.reached))
         except Exception as exc:
-            fault = self._seam.fault(exc, handled)
+            # a guard that the call goes through as well raises errors of ours, some of which are OSErrors
+            fault = None if isinstance(exc, errors.GuardError) else self._seam.fault(exc, handled)
             if fault is None:
                 raise
-            call.sdk_error = exc
-            return fault
+            call.sdk_error, answer = exc, fault
         finally:
             call.ms_wire += (self._clock() - began) * 1000
+        gate.went_by()
+        return answer
 
     async def _heard_again(self, call: Call, sent: float) -> None:
         """Where a result does not fit and the listing is older than the call: read it again, and judge once more.
@@ -134,7 +245,7 @@ class Caller:
         Only a new contract that the result fits changes anything; the tool is not called again.
         """
         verdict, contract, result = call.verdict, call.contract, call.result
-        if verdict is None or result is None or not await self._listing.doubt(sent):
+        if verdict is None or result is None or not await self._listing.doubt(call.tool, sent):
             return
         latest = self._judge.contract(call.tool)
         if latest is None or not latest.declares_output or latest == contract:
@@ -149,25 +260,16 @@ class Caller:
             call.contract, call.verdict = contract, verdict
 
 
-def _lost(fault: Fault, call: Call) -> errors.GuardError:
-    """The error for a call that brought no result to judge."""
-    about = call.context(sdk_error=call.sdk_error)
-    match fault:
-        case PeerError(code, message, data):
-            outcome: errors.Outcome = "rejected" if code in _REJECTED else "unknown"
-            return errors.ToolProtocolError(code=code, message=message, data=data, **about, outcome=outcome)
-        case TimedOut():
-            return errors.ToolTimeoutError(**about, outcome="unknown")
-        case Lost(sent):
-            return errors.ConnectionLostError(**about, outcome="unknown" if sent else "not_sent")
-        case Unparsable(problems, raw, cause):
-            about.update(result=raw, sdk_error=cause or call.sdk_error)
-            if "too_deep" in problems:
-                allowed = call.policy.limits.depth
-                deep = Problem("too_deep", "depth", allowed, allowed + 1)
-                return errors.LimitExceededError(
-                    problems=(deep,), limit="depth", allowed=allowed, found=allowed + 1, **about
-                )
-            return errors.MalformedResultError(problems=tuple(map(Problem, problems)), **about)
-        case NotFinal(result_type):
-            return errors.UnfinishedResultError(result_type=result_type, **about, outcome="unknown")
+def _is_fault(error: errors.GuardError | None) -> bool:
+    """Whether it is the contract that was broken."""
+    return isinstance(error, errors.ContractError)
+
+
+def _has_room(wait: float, deadline: float, budget: Budget | None) -> bool:
+    """Whether after that many seconds there is time for another attempt, and an attempt left."""
+    left = deadline - anyio.current_time()
+    if budget is not None:
+        if budget.lacks() is not None:
+            return False
+        left = min(left, budget.left.seconds)
+    return wait < left if left < math.inf else wait <= _LONGEST_WAIT

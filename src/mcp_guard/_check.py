@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_guard import _bounds, _failure, _text
+from mcp_guard import _bounds, _text
 from mcp_guard._contract import Contract
-from mcp_guard._facts import Deviation, Problem, Unusable, is_array, is_object, json_type
+from mcp_guard._facts import Deviation, Problem, ToolFailure, Unusable, is_array, is_object, json_type
+from mcp_guard._failure import failure_of
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._schema import Undecided
 from mcp_guard._verdict import (
@@ -28,6 +29,8 @@ from mcp_guard._verdict import (
 from mcp_guard.policy import ENFORCE, Policy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mcp_guard._schema import CompiledSchema
 
 
@@ -56,20 +59,26 @@ def check(
         raise TypeError("protocol is a version string such as '2025-11-25', or None")
     if not isinstance(policy, Policy):
         raise TypeError("policy takes a Policy such as ENFORCE, STRICT or OBSERVE")
-    return judged(ToolResult.of(result, protocol=protocol), contract, policy)
+    return judged(ToolResult.of(result, protocol=protocol, limits=policy.limits), contract, policy)
 
 
-def judged(result: ToolResult, contract: Contract | None, policy: Policy, *, tool: str | None = None) -> Verdict:
-    """The decision table, in its order: the first row that fits decides."""
+def judged(
+    result: ToolResult,
+    contract: Contract | None,
+    policy: Policy,
+    *,
+    tool: str | None = None,
+    failure: Callable[[ToolResult], ToolFailure | None] = failure_of,
+) -> Verdict:
+    """The decision table, in its order: the first row that fits decides. `failure` tells whether the tool failed."""
     about: dict[str, Any] = {"tool": tool if contract is None else contract.name, "result": result.raw}
     if problems := _problems(result, policy):
         return Malformed(problems, **about)
     about["deviations"] = _deviations(result)
     if (result_type := _unfinished(result)) is not None:
         return Unfinished(result_type, **about)
-    if result.is_error:
-        failure = _failure.read_failure(result.structured, result.has_structured, result.texts, policy.limits)
-        return Errored(failure, **about)
+    if (failed := failure(result)) is not None:
+        return Errored(failed, **about)
     value = result.structured if result.has_structured else None
     if contract is None:
         return Unchecked(value, "unlisted", **about)

@@ -15,6 +15,9 @@ import anyio.abc
 from mcp_guard._log import logger
 from mcp_guard._notifications import Notifications
 from mcp_guard._opening import Way, way_to
+from mcp_guard._readers import Reader
+from mcp_guard._remote import RemoteRefs
+from mcp_guard._retry import Retry
 from mcp_guard._sdk import SeamName
 from mcp_guard._sdk.choose import sdk
 from mcp_guard._session import GuardedSession
@@ -37,6 +40,9 @@ def connect(
     pins: str | os.PathLike[str] | Contracts | None = None,
     hooks: Iterable[Hook] = (),
     timeout: float | None = 60.0,
+    retry: Retry | None = None,
+    readers: Mapping[str, Reader] | None = None,
+    remote_refs: RemoteRefs | None = None,
     notifications: Notifications | None = None,
     server: str | None = None,
     hash_key: bytes | None = None,
@@ -63,6 +69,9 @@ def connect(
         pins: See `guard`.
         hooks: See `guard`.
         timeout: See `guard`.
+        retry: See `guard`.
+        readers: See `guard`.
+        remote_refs: See `guard`.
         notifications: See `guard`.
         server: See `guard`.
         hash_key: See `guard`.
@@ -93,6 +102,9 @@ def connect(
         "pins": pins,
         "hooks": hooks,
         "timeout": timeout,
+        "retry": retry,
+        "readers": readers,
+        "remote_refs": remote_refs,
         "notifications": notifications,
         "server": server,
         "hash_key": hash_key,

@@ -5,11 +5,15 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
 from mcp_guard import _words
 from mcp_guard._canonical import Flaw, canonical_json, plain
+from mcp_guard._documents import leads_out
 from mcp_guard._facts import Unusable
+from mcp_guard._kept import Kept
 from mcp_guard._schema import CompiledSchema, compile_copy
 from mcp_guard.policy import Limits
 
@@ -81,6 +85,7 @@ class Contract:
         self.name: str = name
         """On the wire."""
         self._definition = self._read(members)
+        self._kept: Kept | None = None
         self._output: CompiledSchema | Unusable | _Absent | None = _ABSENT
         if not defer:
             self._compiled()
@@ -152,9 +157,15 @@ class Contract:
     @property
     def input(self) -> CompiledSchema | None:
         """The compiled inputSchema, made when it is first asked for; `None` where none is declared or can be used."""
-        if self._input is _ABSENT:
-            self._input = self._made(self._definition.get("inputSchema"))
-        return self._input if isinstance(self._input, CompiledSchema) else None
+        made = self._input
+        if isinstance(made, _Absent):
+            self._input = made = self._made(self._definition.get("inputSchema"))
+        return self._used(made) if isinstance(made, CompiledSchema) else None
+
+    @property
+    def input_unusable(self) -> Unusable | None:
+        """Why arguments can't be held against the inputSchema; `None` where they can be, or none is declared."""
+        return self._input if self.input is None and isinstance(self._input, Unusable) else None
 
     @property
     def dialect(self) -> Dialect | None:
@@ -196,6 +207,43 @@ class Contract:
         return self._size
 
     @property
+    def resources(self) -> Mapping[str, dict[str, Any]]:
+        """The documents by URI that a reference of the schemas may lead to."""
+        return MappingProxyType(self._resources)
+
+    @property
+    def refers_elsewhere(self) -> bool:
+        """Whether a reference in its schemas may lead out of them: a look at the words, without compiling them."""
+        return any(map(leads_out, (self.output_schema, self.input_schema)))
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The URIs of the documents that its schemas refer to and that are not there, without a fragment.
+
+        Empty where none is lacking, or where they would be of no use.
+        """
+        if self.unusable is not None and self.unusable.reason != "remote_ref":
+            return ()
+        _ = self.input  # compiles it
+        parts = (self._output, self._input)
+        return tuple(dict.fromkeys(uri for part in parts if isinstance(part, Unusable) for uri in part.documents))
+
+    def with_resources(self, resources: Mapping[str, dict[str, Any]]) -> Contract:
+        """The same contract with more documents by URI. What lacked some is made again when it is asked for."""
+        twin = copy.copy(self)
+        twin._resources = {**self._resources, **resources}  # noqa: SLF001  # of the same class
+        twin._output = _again(self._output)  # noqa: SLF001  # the same
+        twin._input = _again(self._input)  # noqa: SLF001  # the same
+        return twin
+
+    def without_resources(self, detail: str) -> Contract:
+        """The same contract, unusable since what it lacks can't be had. `detail` says why, in our own words."""
+        twin = copy.copy(self)
+        if isinstance(self._output, Unusable) and self._output.documents:
+            twin._output = replace(self._output, detail=detail)  # noqa: SLF001  # of the same class
+        return twin
+
+    @property
     def is_ambiguous(self) -> bool:
         """Whether the server listed another tool of this name."""
         return isinstance(self._output, Unusable) and self._output.reason == "ambiguous"
@@ -206,6 +254,20 @@ class Contract:
         ambiguous = Unusable("ambiguous", "the server lists two different tools of this name")
         twin._output = ambiguous  # noqa: SLF001  # of the same class
         return twin
+
+    def keep_in(self, kept: Kept) -> None:
+        """Compile from now on only while `kept` has room."""
+        self._kept = kept
+        if CompiledSchema in map(type, (self._output, self._input)):
+            kept.use(self)
+
+    def forget(self) -> None:
+        """Let go of what was compiled; it is compiled anew when it is asked for."""
+        self._output = _ABSENT if isinstance(self._output, CompiledSchema) else self._output
+        self._input = _ABSENT if isinstance(self._input, CompiledSchema) else self._input
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}  # a copy belongs to nobody yet
 
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Contract) else NotImplemented
@@ -235,12 +297,22 @@ class Contract:
         return kept
 
     def _compiled(self) -> CompiledSchema | Unusable | None:
-        if isinstance(self._output, _Absent):
-            self._output = self._made(self._definition.get("outputSchema"))
-        return self._output
+        made = self._output
+        if isinstance(made, _Absent):
+            self._output = made = self._made(self._definition.get("outputSchema"))
+        return self._used(made) if isinstance(made, CompiledSchema) else made
+
+    def _used(self, schema: CompiledSchema) -> CompiledSchema:
+        if self._kept is not None:
+            self._kept.use(self)
+        return schema
 
     def _made(self, schema: object) -> CompiledSchema | Unusable | None:
         return None if schema is None else compile_copy(schema, self._limits, self._resources)
+
+
+def _again(part: CompiledSchema | Unusable | _Absent | None) -> CompiledSchema | Unusable | _Absent | None:
+    return _ABSENT if isinstance(part, Unusable) and part.documents else part
 
 
 def _first(members: dict[Any, Any]) -> Iterator[tuple[str, Any]]:

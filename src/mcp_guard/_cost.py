@@ -24,9 +24,15 @@ _CHAIN_THROUGH: Final = 1_000
 """References one after the other, also through parts of the value: the engine compiles them recursively too."""
 _PATTERNS: Final = 60_000
 """Patterns of one schema, in about a microsecond of compiling each."""
+_COPIED: Final = 100_000
+"""JSON values under `not`: the engine keeps a copy of all that stands there, also of each `not` in it. So many of them
+were measured to take 65 MB."""
+_CHARACTERS: Final = 50
+"""A text of so many characters takes as much as any other value."""
 _APPLIED: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
+_REFERRING: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
 _AGAIN: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 """Keywords that hold the value once more against the subschemas beside them."""
 
@@ -62,7 +68,30 @@ def weigh(survey: Survey, limits: Limits) -> None:
     _within("references in a chain", _CHAIN_THROUGH, chain)
     _within("references in a chain", _CHAIN_RECURSIVE if recursive else _CHAIN, max(height))
     _within("subschemas", limits.subschemas, total)
+    if any("not" in node.schema for node in nodes):
+        _within("values under not", _COPIED, _copied(nodes))
     _patterns(survey, limits)
+
+
+def _copied(nodes: list[Node]) -> int:
+    """The values that stand under `not`, as often as they do."""
+    sizes, copied = [0] * len(nodes), 0
+    for index in order_of(nodes, lambda edge: edge.keyword not in _REFERRING):
+        node = nodes[index]
+        inside = [edge for edge in node.edges if edge.keyword not in _REFERRING]
+        sizes[index] = _own_values(node, {edge.keyword for edge in inside}) + sum(sizes[edge.to] for edge in inside)
+        copied += sum(sizes[edge.to] for edge in inside if edge.keyword == "not")
+    return copied
+
+
+def _own_values(node: Node, but: set[str]) -> int:
+    """The values of a schema, those of its subschemas aside."""
+    count, todo = 1, [each for keyword, each in node.schema.items() if keyword not in but]
+    while todo:
+        each: Any = todo.pop()
+        count += 1 + (len(each) // _CHARACTERS if isinstance(each, str) else 0)
+        todo += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    return count
 
 
 def _within(limit: str, allowed: int, found: int) -> None:

@@ -40,7 +40,7 @@ _KEY: Final = 3
 _METASCHEMA: Final = 60
 _APPLYING, _OBJECT, _MEMBER = 100, 60, 25
 """Units that finding out costs here: for a subschema that applies somewhere, an object, a member."""
-_KEPT: Final = 2_000
+_KEPT, _KEPT_NODES = 2_000, 200_000
 _ONE: Final = ("additionalProperties", "unevaluatedProperties")
 _ITEMS: Final = ("items", "additionalItems", "unevaluatedItems", "contains")
 
@@ -94,6 +94,7 @@ class Estimator:
         order = order_of(nodes, lambda edge: edge.use != "held")
         place = {index: at for at, index in enumerate(order)}
         self._states: dict[tuple[tuple[int, int], ...], _State] = {}
+        self._room = _KEPT_NODES
         self._recursive = {
             edge.to
             for index, node in enumerate(nodes)
@@ -232,8 +233,9 @@ class Estimator:
             found = self._applied(seeds, unique)
             state = (frozenset(found.items()), found)
             effort.units += _APPLYING * (len(found) + len(seeds))
-            if len(self._states) < _KEPT:
+            if len(self._states) < _KEPT and len(found) + len(key) <= self._room:
                 self._states[key] = state
+                self._room -= len(found) + len(key)
         return state
 
     def _applied(self, seeds: list[tuple[int, int]], unique: int) -> dict[int, int]:

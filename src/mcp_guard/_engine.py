@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from mcp_guard._dialects import Dialect
+from mcp_guard._dialects import URIS, Dialect
 
 Decider = Callable[[Any], bool]
 
@@ -14,6 +14,9 @@ BACKTRACKING: Final = 10_000
 """Steps that a pattern with look-around or back references may take on one string, about 20 ns each on a short one.
 jsonschema-rs takes a string on which they do not suffice for one that does not match, and the value as not fitting,
 also under `not`: what conforms has been shown to."""
+
+_NAMELESS: Final = "json-schema:///"
+"""What jsonschema-rs calls a schema that has no name."""
 
 _VALIDATORS: Final[dict[Dialect, str]] = {
     "draft4": "Draft4Validator",
@@ -60,13 +63,17 @@ def decider(
     """
     import jsonschema_rs  # the heavy import waits
 
+    registry: Any = None
     try:
+        if resources:  # a document may refer back to the schema, by whatever that or a part of it calls itself
+            known = [*resources.items(), (_NAMELESS, {"$schema": URIS[dialect], **schema})]
+            registry = jsonschema_rs.Registry(known)
         validator = getattr(jsonschema_rs, _VALIDATORS[dialect])(
             schema,
             validate_formats=formats,
             offline=True,
             pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=backtracking),
-            registry=jsonschema_rs.Registry(list(resources.items())) if resources else None,
+            registry=registry,
         )
     except jsonschema_rs.ValidationError as error:
         # found by the metaschema, whose instance is the schema

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from mcp_guard._dialects import Dialect
+from mcp_guard._dialects import TABLES, VALUE_KEYWORDS, Dialect
 from mcp_guard._engine import contain
 from mcp_guard._facts import Violation, is_object, violation
 from mcp_guard._nodes import Documents, Node
@@ -58,8 +58,11 @@ class Explainer:
             faults, truncated = self._faults(value, formats=formats, limit=limit)
         except BaseException as error:  # noqa: BLE001  # from reading the schema: still the engine has said no
             contain(error)
-            keyword = next(iter(self._schema), "false")
+            known = (each for each in self._schema if each in VALUE_KEYWORDS or each in TABLES[self._dialect])
+            keyword = next(known, "false")  # a word that is none of JSON Schema is the server's own
             faults, truncated = [Fault(keyword, self._schema.get(keyword), value, None, (None, keyword))], True
+        finally:
+            self._trim()
         found = sorted((self._violation(fault) for fault in faults), key=lambda pair: pair[0])
         return tuple(each for _, each in found[:limit]), truncated or len(found) > limit
 
@@ -73,6 +76,8 @@ class Explainer:
         except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on
             contain(error)
             return None
+        finally:
+            self._trim()
 
     def _faults(self, value: Any, *, formats: bool, limit: int) -> tuple[list[Fault], bool]:
         documents = self._read(formats=formats)
@@ -92,6 +97,13 @@ class Explainer:
             documents = Documents(self._schema, self._dialect, self._resources, formats=formats)
             self._documents[formats] = documents
         return documents
+
+    def _trim(self) -> None:
+        """Keep what was read of the schema only where that is little: it can be much more than the schema."""
+        for formats, documents in [*self._documents.items()]:
+            if not documents.is_small:
+                del self._documents[formats]
+                documents.close()
 
     def _violation(self, fault: Fault) -> tuple[Any, Violation]:
         path, at = _tokens(fault.path), _tokens(fault.at)

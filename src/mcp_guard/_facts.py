@@ -6,7 +6,8 @@ attribute for the caller: it stands in no `repr`, and what could hold a value of
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final, Literal, TypeGuard, final
 
 from mcp_guard import _words
@@ -122,8 +123,14 @@ class ToolFailure:
     """What a tool's own error said: read from machine-made payloads, never guessed from prose.
 
     `text`: its text blocks. `payload`: the JSON it sent. `kind`: what went wrong, normalised where it is a usual one,
-    else as sent. `retryable`: what the tool says, `None` where it says nothing. `retry_after`: seconds.
+    else as sent. `retryable`: what the tool says, `None` where it says nothing. `retry_after`: seconds to wait.
+    `retry_at`: the point in time that the tool named instead. A recorded result has no clock to turn it into seconds;
+    in a guarded call `retry_after` is what was left until then when the answer came, 0 where it was over.
     `request_id`: for the server's operators.
+
+    Raises:
+        TypeError: A field is of the wrong type.
+        ValueError: `retry_after` is negative or not finite, or `retry_at` has no time zone.
     """
 
     text: str = field(default="", repr=False)
@@ -132,18 +139,46 @@ class ToolFailure:
     retryable: bool | None = None
     retry_after: float | None = None
     request_id: str | None = field(default=None, repr=False)
+    retry_at: datetime | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        # a reader of the user's makes these, and what it gives must not break the call later on
+        for name, kinds in _FIELDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                raise TypeError(f"ToolFailure.{name} is {type(value).__name__}")
+        if self.retry_after is not None and not 0 <= self.retry_after <= _HUGE:
+            raise ValueError("ToolFailure.retry_after takes seconds from now, 0 or more")
+        if self.retry_at is not None and self.retry_at.utcoffset() is None:
+            raise ValueError("ToolFailure.retry_at takes a datetime with a time zone")
 
     def __repr__(self) -> str:
         return f"ToolFailure(kind={self.shown_kind!r}, retryable={self.retryable}, retry_after={self.retry_after})"
 
     def __hash__(self) -> int:
-        return hash((self.text, self.kind, self.retryable, self.retry_after, self.request_id))
+        return hash((self.text, self.kind, self.retryable, self.retry_after, self.request_id, self.retry_at))
+
+    def at(self, now: datetime) -> ToolFailure:
+        """The same as it is at this time: `retry_after` set where only `retry_at` is known."""
+        if self.retry_at is None or self.retry_after is not None:
+            return self
+        return replace(self, retry_after=max(0.0, (self.retry_at - now).total_seconds()))
 
     @property
     def shown_kind(self) -> str | None:
         """`kind` where it is one of ours; ``"*"`` for the server's own word."""
         return self.kind if self.kind is None or self.kind in FAILURE_KINDS else "*"
 
+
+_NONE: Final = type(None)
+_FIELDS: Final[dict[str, tuple[type[Any], ...]]] = {
+    "text": (str,),
+    "kind": (str, _NONE),
+    "retryable": (bool, _NONE),
+    "retry_after": (int, float, _NONE),
+    "request_id": (str, _NONE),
+    "retry_at": (datetime, _NONE),
+}
 
 UnusableReason = Literal[
     "invalid_schema", "unknown_dialect", "dangling_ref", "remote_ref", "endless_ref", "too_complex", "ambiguous"
@@ -153,11 +188,16 @@ UnusableReason = Literal[
 @final
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Why a contract can't be enforced: a stable `reason`, a `detail` in our own words, and the culprit itself."""
+    """Why a contract can't be enforced: a stable `reason`, a `detail` in our own words, and the culprit itself.
+
+    `documents`: where the reason is ``remote_ref``, the URIs of the documents that are lacking, without a fragment, and
+    absolute where the schema says what they are relative to. They are the server's words.
+    """
 
     reason: UnusableReason
     detail: str
     value: Any = field(default=None, repr=False, compare=False)
+    documents: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
 
 ChangedPart = Literal["tool", "description", "inputSchema", "outputSchema", "annotations"]

@@ -1,46 +1,49 @@
 """Reads what a tool says about its own failure: machine-made payloads only. Prose is never guessed at. Never raises.
 
 A payload is the structured content, or the JSON of the one text block. The error is looked for where people put it: in
-`error` (an object or one word), in its `data`, `details` or `extensions`, and at the top. There is no clock here, so a
-`retry_after` that is a date is not read.
+`error` or `detail` (an object, or one word), in its `data`, `details` or `extensions`, and at the top. When to come
+back is a number of seconds, a duration, or a date. There is no clock here, so a date stays one (`retry_at`).
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_guard import _waiting
 from mcp_guard._facts import ToolFailure, is_array, is_object
-from mcp_guard._json import NotJson, parse_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from mcp_guard.policy import Limits
+    from mcp_guard._result import ToolResult
 
 
-def read_failure(structured: object, has_structured: bool, texts: Sequence[str], limits: Limits) -> ToolFailure:  # noqa: FBT001  # one call, in `check`
-    """What an `isError` result says. The text stays as it is; where there is none, the payload's message stands in."""
-    payload = structured if has_structured else _json(texts, limits)
+def read_failure(result: ToolResult) -> ToolFailure:
+    """What a result says of a failure, whether or not it is one: the reading that stands where no reader is given.
+
+    Of the machine-made payload it takes the kind, whether it is worth another try, when, and a request id; the text
+    stays as it is, and where there is none, the payload's message stands in.
+    """
+    payload, texts = result.payload, result.texts
     places = _places(payload)
     text = "\n".join(texts)
+    wait = next((time for place in places for time in _times(place) if time is not None), None)
     return ToolFailure(
         text=text if text.strip() else next(_strings(places, (*_MESSAGE, *_ERROR)), text),
         payload=payload,
         kind=_kind(payload, places),
         retryable=next((v for v in _values(places, _RETRYABLE) if isinstance(v, bool)), None),
-        retry_after=_retry_after(places),
+        retry_after=None if isinstance(wait, datetime) else wait,
+        retry_at=wait if isinstance(wait, datetime) else None,
         request_id=next(_ids(places), None),
     )
 
 
-def _json(texts: Sequence[str], limits: Limits) -> Any:
-    if len(texts) != 1:
-        return None
-    try:
-        return parse_json(texts[0], limits)
-    except NotJson:
-        return None
+def failure_of(result: ToolResult) -> ToolFailure | None:
+    """The failure that a result says to be, by `isError` alone."""
+    return read_failure(result) if result.is_error else None
 
 
 # --- where to look
@@ -60,14 +63,22 @@ def _spellings(*names: str) -> tuple[str, ...]:
 
 _ERROR: Final = _spellings("error")
 _ERRORS: Final = _spellings("errors")
+_DETAIL: Final = _spellings("detail")
 _INNER: Final = _spellings("data", "details", "extensions")
+_GOOGLE: Final = "type.googleapis.com/google.rpc."
+_DETAILS: Final = 20  # the standard has ten kinds of them, each at most once
 _MESSAGE: Final = (*_spellings("message", "error_message"), "msg", "detail")
 _RETRYABLE: Final = _spellings("retryable", "is_retryable", "retriable", "can_retry")
-_RETRY_AFTER: Final = _spellings("retry_after", "retry_after_seconds", "retry_after_s", "retry_after_sec")
+_RETRY_AFTER: Final = _spellings(
+    "retry_after", "retry_after_seconds", "retry_after_secs", "retry_after_sec", "retry_after_s", "retry_at"
+)
 _RETRY_AFTER_MS: Final = _spellings("retry_after_ms", "retry_after_millis", "retry_after_milliseconds")
+_RETRY_DELAY: Final = _spellings("retry_delay")  # of google.rpc.RetryInfo
 _REQUEST_ID: Final = (*_spellings("request_id", "x_request_id", "correlation_id", "trace_id"), "requestID", "traceID")
-_KIND: Final = _spellings("kind", "error_kind", "code", "error_code", "err_code", "error_type", "error_name")
-_TYPE: Final = (*_spellings("type", "name", "reason", "status"), "__type")
+_KIND: Final = _spellings(
+    "kind", "error_kind", "code", "error_code", "err_code", "error_type", "error_name", "error_category"
+)
+_TYPE: Final = (*_spellings("type", "name", "reason", "category", "status"), "__type")
 _STATUS: Final = _spellings(
     "code", "status", "status_code", "http_status", "http_status_code", "http_code", "error_code", "error"
 )
@@ -84,11 +95,20 @@ def _places(payload: object) -> list[dict[str, Any]]:
     places: list[dict[str, Any]] = []
     several = next(_get(payload, _ERRORS), None)
     errors = [*_get(payload, _ERROR), *(several if is_array(several) and len(several) == 1 else ())]
-    error = next((e for e in errors if is_object(e)), None)
+    error = next((e for e in (*errors, *_get(payload, _DETAIL)) if is_object(e)), None)
     if error is not None:
         places.append(error)
-        places += [inner for inner in _get(error, _INNER) if is_object(inner)]
+        for inner in _get(error, _INNER):
+            places += [inner] if is_object(inner) else _typed(inner)
     return [*places, payload]
+
+
+def _typed(details: object) -> list[dict[str, Any]]:
+    """Of a list of details those that say what they are in the standard way (AIP-193, Error model)."""
+    if not is_array(details):
+        return []
+    named = ((each, each.get("@type")) for each in details[:_DETAILS] if is_object(each))
+    return [each for each, name in named if isinstance(name, str) and name.startswith(_GOOGLE)]
 
 
 def _values(places: list[dict[str, Any]], names: tuple[str, ...]) -> Iterator[Any]:
@@ -204,7 +224,7 @@ def _first(kinds: Iterator[str | None]) -> str | None:
 def _named(places: list[dict[str, Any]]) -> str | None:
     """What a field that is there to name the kind says: normalised, else as sent, whatever it looks like."""
     for value in _strings(places, _KIND):
-        if len(value) > _LONGEST or value.strip().lower() in _NO_KINDS or _NUMBER.fullmatch(value.strip()):
+        if len(value) > _LONGEST or value.strip().lower() in _NO_KINDS or _waiting.NUMBER.fullmatch(value.strip()):
             continue
         return _usual(value) or value
     return None
@@ -239,22 +259,15 @@ def _http(value: object) -> str | None:
     return _HTTP.get(int(value)) or ("upstream_error" if value >= 500 else None)  # noqa: PLR2004  # RFC 9110, section 15.6
 
 
-# --- numbers and ids
-
-_NUMBER: Final = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
-_YEAR: Final = 366 * 86_400  # more is a mistake or a point in time
+# --- when to come back, and ids
 
 
-def _retry_after(places: list[dict[str, Any]]) -> float | None:
-    """Seconds to wait: a number, or one written as a string; not below 0, and not over a year."""
-    for place in places:
-        for names, unit in ((_RETRY_AFTER, 1), (_RETRY_AFTER_MS, 1000)):
-            for value in _get(place, names):
-                number = float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
-                # compared before anything is divided: an integer may be beyond a float, and NaN fails here too
-                if isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number <= _YEAR * unit:
-                    return number / unit
-    return None
+def _times(place: dict[str, Any]) -> Iterator[float | datetime | None]:
+    """When to come back, as far as each of the fields can be read."""
+    for value in _get(place, _RETRY_AFTER):
+        yield from (_waiting.number(value), _waiting.duration(value), _waiting.date(value))
+    yield from (_waiting.number(value, per_second=1000) for value in _get(place, _RETRY_AFTER_MS))
+    yield from (_waiting.duration(value) for value in _get(place, _RETRY_DELAY))
 
 
 def _ids(places: list[dict[str, Any]]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import hmac
 import inspect
@@ -10,26 +11,31 @@ import logging
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar, final
 
-from mcp_guard import _arguments, _bounds, _words, errors
+from mcp_guard import _arguments, _bounds, _correlation, _words, errors
+from mcp_guard._around import current_span, entered, has_around
 from mcp_guard._canonical import canonical_json
 from mcp_guard._check import judged
 from mcp_guard._contract import Contract
 from mcp_guard._decision import Decision, decide
 from mcp_guard._drift import changes
 from mcp_guard._facts import Change, Deviation, Violation, is_object
-from mcp_guard._log import Voice
+from mcp_guard._globs import of_tool
+from mcp_guard._log import LoggingHook, Voice
+from mcp_guard._readers import Reader, Readers, is_plain
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._verdict import Conforming, Unchecked, Verdict, Violating, with_deviation
 from mcp_guard.contracts import Contracts
 from mcp_guard.policy import ENFORCE, OBSERVE, RELAY, STRICT, Policy
-from mcp_guard.records import Attempt, Hook, Place, Record
+from mcp_guard.records import Attempt, CallInfo, Hook, Place, Record
 
+_DRIFTS_KEPT: Final = 1_000
 _PRESETS: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RELAY": RELAY}
 
 
@@ -56,10 +62,32 @@ class Call:
     noted: errors.GuardError | None = None
     """An error that the policy only reports."""
     sdk_error: Exception | None = None
-    attempts: int = 0
+    reached: errors.Outcome = "not_sent"
+    """How far the attempt got that is under way, or was the last."""
+    failures: tuple[errors.GuardError, ...] = ()
+    """How the attempts before it ended."""
+    attempts: tuple[Attempt, ...] = ()
+    """Those that are over, each as it ended."""
+    is_over: bool = False
+    """Whether the last attempt is one of them."""
+    waited: float = 0.0
+    """Seconds that were waited before the attempt."""
+    correlation: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
     ms_queued: float = 0.0
     ms_wire: float = 0.0
     ms_check: float = 0.0
+
+    def begin_attempt(self, waited: float = 0.0) -> None:
+        """Begin an attempt: what an earlier one brought is no more."""
+        self.deviations, self.result, self.verdict, self.noted, self.sdk_error = (), None, None, None, None
+        self.reached, self.is_over, self.waited = "not_sent", False, waited
+
+    def end_attempt(self, error: str | None, outcome: errors.Outcome) -> None:
+        """Note how the attempt ended."""
+        self.attempts = (*self.attempts, Attempt(error, outcome, self.waited * 1000))
+        self.is_over = True
 
     def note(self, code: str, detail: str) -> None:
         """Add a deviation of the call's own."""
@@ -83,6 +111,7 @@ class Judge:
         contracts: Contracts | None = None,
         pins: str | os.PathLike[str] | Contracts | None = None,
         hooks: Iterable[Hook] = (),
+        readers: Mapping[str, Reader] | None = None,
         server: str | None = None,
         hash_key: bytes | None = None,
         clock: Callable[[], float],
@@ -94,21 +123,25 @@ class Judge:
         self._pins = None if pins is None else _pinned(pins, self.server, self.policy)
         self._drift: dict[str, tuple[Contract | None, tuple[Change, ...]]] = {}
         self.voice = Voice(clock)
+        self._readers = Readers(readers, self.voice)
         if not isinstance(overrides, (Mapping, type(None))):
             raise TypeError(f'overrides takes a dict such as {{"get_*": OBSERVE}}, not {type(overrides).__name__}')
         self._overrides = {name: _checked(f"overrides[{name!r}]", p, Policy) for name, p in (overrides or {}).items()}
         self._safe = tuple(_checked("a name in safe", name, str) for name in _many("safe", safe, "['get_*']"))
         self._hooks: tuple[Hook, ...] = _many("hooks", hooks, "[print]")
-        if not all(map(_is_plain, self._hooks)):
+        if not all(map(is_plain, self._hooks)):
             raise TypeError("hooks takes plain functions of one Record, such as [print]; async ones are never awaited")
+        for hook in self._hooks:
+            _check_signature(hook)
+        self._around = tuple(filter(has_around, self._hooks))
+        self._reports = not any(isinstance(hook, LoggingHook) for hook in self._hooks)
+        """Whether what is reported is logged here, and not by a hook that logs everything."""
         self._hash_key = _checked("hash_key", secrets.token_bytes(32) if hash_key is None else hash_key, bytes)
         self._clock = clock
 
     def policy_for(self, tool: str) -> Policy:
         """The policy of one tool: a name beats a glob, the first glob beats later ones."""
-        if (own := self._overrides.get(tool)) is not None:
-            return own
-        return next((p for glob, p in self._overrides.items() if fnmatchcase(tool, glob)), self.policy)
+        return of_tool(self._overrides, tool) or self.policy
 
     def contract(self, tool: str) -> Contract | None:
         """What this tool promised, as far as is known."""
@@ -138,7 +171,7 @@ class Judge:
             return (Change(tool, "tool", "added", "changed", says, self.server),)
         known = self._drift.get(tool)
         if known is None or known[0] is not now:
-            if len(self._drift) >= self.policy.limits.tools:
+            if len(self._drift) >= _DRIFTS_KEPT:
                 self._drift.clear()
             self._drift[tool] = known = (now, changes(pin, now, server=self.server))
         return known[1]
@@ -153,7 +186,23 @@ class Judge:
             named_safe=any(fnmatchcase(tool, name) for name in self._safe),
             began=datetime.now(timezone.utc),
             protocol=protocol,
+            correlation=_correlation.current(),
         )
+
+    @contextmanager
+    def around(self, call: Call) -> Generator[None]:
+        """Be inside of what the hooks put round a call: for all of its way, its telling included."""
+        info = CallInfo(
+            call_id=call.id,
+            tool=_words.name(call.tool),
+            server=_words.name(self.server) if self.server else None,
+            correlation=call.correlation,
+            arguments=call.arguments,
+            result=lambda: None if call.result is None else call.result.body,
+        )
+        with entered(self._around, info, self._failed):
+            call.trace_id, call.span_id = current_span()
+            yield
 
     def admit(self, call: Call) -> errors.GuardError | None:
         """Take up the tool's contract; why the call is not to be sent, given it, or `None`."""
@@ -188,7 +237,8 @@ class Judge:
     def hear(self, call: Call, result: ToolResult) -> Verdict:
         """The verdict over a result, with the deviations of its call."""
         began = self._clock()
-        verdict = judged(result, call.contract, call.policy, tool=call.tool)
+        failure = functools.partial(self._readers.failure, call.tool)
+        verdict = judged(result, call.contract, call.policy, tool=call.tool, failure=failure)
         for deviation in call.deviations:
             verdict = with_deviation(verdict, deviation)
         call.result, call.verdict = result, verdict
@@ -207,7 +257,7 @@ class Judge:
         if call.noted is not None and decision.error is None:
             decision = Decision("report", call.noted)
         record = self._record(call, decision, outcome)
-        if decision.action == "report":
+        if decision.action == "report" and self._reports:
             self._report(record, call.verdict)
         for hook in self._hooks:
             self._tell(hook, record)
@@ -217,9 +267,12 @@ class Judge:
         try:
             hook(record)
         except Exception as exc:  # noqa: BLE001  # a hook never changes a call
-            name = _words.name(getattr(hook, "__qualname__", type(hook).__qualname__))
-            text = f"the hook {name} raised {type(exc).__name__}; the call goes on"
-            self.voice.say(logging.ERROR, ("hook", name), text)
+            self._failed(hook, exc)
+
+    def _failed(self, hook: object, exc: Exception) -> None:
+        name = _words.name(getattr(hook, "__qualname__", type(hook).__qualname__))
+        text = f"the hook {name} raised {type(exc).__name__}; the call goes on"
+        self.voice.say(logging.ERROR, ("hook", name), text)
 
     def _record(self, call: Call, decision: Decision, outcome: errors.Outcome) -> Record:
         verdict, contract = call.verdict, call.contract
@@ -229,6 +282,9 @@ class Judge:
         return Record(
             time=call.began,
             call_id=call.id,
+            correlation=call.correlation,
+            trace_id=call.trace_id,
+            span_id=call.span_id,
             server=_words.name(self.server) if self.server else None,
             tool=_words.name(call.tool),
             fingerprint=contract.fingerprint if told and contract is not None else None,
@@ -243,7 +299,7 @@ class Judge:
             error=error,
             outcome=outcome,
             action=decision.action,
-            attempts=(Attempt(error if decision.action == "raise" else None, outcome),) * call.attempts,
+            attempts=call.attempts,
             ms_queued=call.ms_queued,
             ms_wire=call.ms_wire,
             ms_check=call.ms_check,
@@ -293,9 +349,20 @@ def _pinned(pins: str | os.PathLike[str] | Contracts, server: str, policy: Polic
     return pins
 
 
-def _is_plain(hook: object) -> bool:
-    """Whether this can be called, and has done its work when it comes back."""
-    return callable(hook) and not any(map(inspect.iscoroutinefunction, (hook, type(hook).__call__)))
+def _check_signature(hook: Hook) -> None:
+    """Refuse what takes no Record: the maker of a hook in place of the hook, above all."""
+    name = _words.name(getattr(hook, "__qualname__", type(hook).__qualname__))
+    if isinstance(hook, type):
+        raise TypeError(f"hooks takes what is told of a Record, and {name} is a class; give one of it: {name}(...)")
+    try:
+        signature = inspect.signature(hook)
+    except ValueError:  # some that are written in C have none
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        hint = f"; if it makes a hook, give what it makes: {name}(...)"
+        raise TypeError(f"hooks takes functions of one Record, and {name} takes other arguments{hint}") from None
 
 
 def _many(what: str, given: Any, example: str) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ import anyio
 from mcp_guard import errors
 from mcp_guard._contract import Contract
 from mcp_guard._judge import Judge
+from mcp_guard._remote import RemoteRefs
 from mcp_guard._sdk import Fault, Lost, NotFinal, Page, PeerError, Seam, TimedOut, Unparsable
 from mcp_guard._watching import Watch
 from mcp_guard.policy import Limits
@@ -21,7 +22,9 @@ from mcp_guard.policy import Limits
 Doubt = Literal["unlisted", "misfit"]
 _DOUBT_SECONDS: Final = 5.0
 """The least time between two listings that were only read again because something did not fit."""
-_ABSENT_KEPT: Final = 1_000
+_COMPLETE_SECONDS: Final = 60.0
+"""For the documents of all tools of a listing."""
+_ABSENT_KEPT, _ABSENT_LENGTH = 1_000, 1_000
 _INVALID_PARAMS: Final = -32602
 
 
@@ -49,11 +52,19 @@ class Read:
 class Listing:
     """The tools of one session's server."""
 
-    def __init__(self, seam: Seam, judge: Judge, signal: Signal | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        seam: Seam,
+        judge: Judge,
+        signal: Signal | None,
+        clock: Callable[[], float],
+        remote_refs: RemoteRefs | None = None,
+    ) -> None:
         self._seam = seam
         self._judge = judge
         self._signal = signal
         self._clock = clock
+        self._remote_refs = remote_refs
         self._lock = anyio.Lock()
         self.watch = Watch(seam, judge.voice, clock)
         """The guard's own subscription to changes of the tools."""
@@ -64,6 +75,11 @@ class Listing:
 
     async def ensure(self, tool: str) -> Fault | None:
         """Make the contract of a tool known before it is called. Gives what went wrong where a reading failed."""
+        fault = await self._known(tool)
+        await self._complete(tool)
+        return fault
+
+    async def _known(self, tool: str) -> Fault | None:
         await self.watch.look()
         if not self._is_fresh():
             if self._good is None and self._is_given(tool):
@@ -75,12 +91,13 @@ class Listing:
         if self._judge.contract(tool) is not None or tool in self._absent or not self._may_doubt("unlisted"):
             return None
         read = await self._read(self._last)
-        if read.fault is None and self._judge.contract(tool) is None and len(self._absent) < _ABSENT_KEPT:
+        room = len(self._absent) < _ABSENT_KEPT and len(tool) <= _ABSENT_LENGTH
+        if room and read.fault is None and self._judge.contract(tool) is None:
             self._absent.add(tool)
         return None
 
-    async def doubt(self, before: float) -> bool:
-        """Read the listing again since a result did not fit, where it was read before that moment.
+    async def doubt(self, tool: str, before: float) -> bool:
+        """Read the listing again since a tool's result did not fit, where it was read before that moment.
 
         Whether the listing that is known now was begun after that moment.
         """
@@ -89,12 +106,29 @@ class Listing:
                 pass
         if not self._is_since(before) and self._may_doubt("misfit"):
             await self._read(self._last, before)
+        await self._complete(tool)
         return self._is_since(before)
 
-    async def refresh(self) -> Fault | None:
-        """Read the listing again now."""
+    async def refresh(self, tool: str | None = None) -> Fault | None:
+        """Read the listing again now, for the sake of one tool, or of all."""
         await self.watch.look()
-        return (await self._read(self._last, self._clock())).fault
+        fault = (await self._read(self._last, self._clock())).fault
+        if tool is not None:
+            await self._complete(tool)
+        elif self._remote_refs is not None:
+            with anyio.move_on_after(_COMPLETE_SECONDS):  # the rest is for when they are called
+                for each, contract in self._judge.contracts.of(self._judge.server).items():
+                    if contract.refers_elsewhere:
+                        await self._complete(each)
+        return fault
+
+    async def _complete(self, tool: str) -> None:
+        """Have the documents fetched that a tool's contract refers to, as far as the user allowed that."""
+        contract = self._judge.contract(tool)
+        if self._remote_refs is None or contract is None:
+            return
+        completed = await self._remote_refs.complete(contract)
+        self._judge.contracts.replace(contract, completed, server=self._judge.server)
 
     @property
     def known(self) -> bool:

@@ -12,13 +12,15 @@ from urllib.parse import quote, urldefrag, urljoin
 
 from mcp_guard._checks import Check, refused
 from mcp_guard._dialects import URIS, Dialect, dialect_of
+from mcp_guard._documents import look_up, own_name
 from mcp_guard._facts import is_array, is_object
 from mcp_guard._parts import Parts
 from mcp_guard._plain import Test, engine_steps
 from mcp_guard._rules import VOCABULARIES, Rule, Vocabulary
+from mcp_guard._specifications import as_resource
 
 if TYPE_CHECKING:
-    from referencing import Registry, Resource, Specification
+    from referencing import Registry
 
 HOME: Final = "json-schema:///mcp-guard"
 """The URI of a schema that has none."""
@@ -26,6 +28,7 @@ HOME: Final = "json-schema:///mcp-guard"
 _NODES: Final = 50_000
 _HOPS: Final = 100
 _EXPLOSIVE: Final = 200
+_SMALL_TESTS, _SMALL_NODES = 30, 2_000
 _HOLDERS: Final = (dict, list)
 _ONE: Final = frozenset(
     {
@@ -78,6 +81,12 @@ class Node:
                     self.checks.append((word, vocabulary.checks[word](asked, schema)))
         elif schema is False:
             self.checks.append(("false", refused))
+
+    def forget(self) -> None:
+        """Let go of what was made of it."""
+        self._kids.clear()
+        self._keeps.clear()
+        self._test = None
 
     def sub(self, schema: Any) -> Node:
         """A subschema of this one."""
@@ -184,6 +193,7 @@ class Documents:
         self.formats = formats
         self.addresses: dict[int, str] = {}
         self._nodes: dict[tuple[int, tuple[str, ...]], Node] = {}
+        self._made = 0
         self._tests: dict[tuple[str, int], tuple[Any, Test, Callable[[int], int]]] = {}
         rules = VOCABULARIES[dialect]
         own_id = schema.get("id" if dialect == "draft4" else "$id")
@@ -200,10 +210,16 @@ class Documents:
         self.guided = not found.explosive and not (found.dynamic and found.resources > 1)
         self._dynamic = found.dynamic or found.published
         nothing: Registry[Any] = Registry()
-        registry = nothing.with_resources(
-            (uri, _resource(document, _specification(dialect_of(document.get("$schema")) or dialect)))
-            for uri, document in documents.items()
-        )
+        # of each document its dialect, by identity
+        self._documents: dict[int, Dialect] = {
+            id(each): dialect_of(each.get("$schema")) or dialect for each in documents.values()
+        }
+        kept = {uri: as_resource(each, self._documents[id(each)]) for uri, each in documents.items()}
+        named = {uri: own_name(uri, resource) for uri, resource in kept.items() if uri != home}
+        self._named = {id(kept[uri].contents): name for uri, name in named.items() if name != uri.removesuffix("#")}
+        registry = nothing.with_resources(kept.items())
+        if self._named:  # else each look at one by its own name would go through all of them
+            registry = registry.crawl()
         if found.published:
             from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it says that it is typed
 
@@ -213,6 +229,17 @@ class Documents:
                 self.addresses.setdefault(id(REGISTRY.contents(uri)), f"{uri}#")
         scope = Scope(rules, registry.resolver(home), dynamic=self._dynamic)
         self.root = self.node(schema, scope, inside=False)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether little was made of the schema until now, so that it may be kept for the next explanation."""
+        return self.parts.made <= _SMALL_TESTS and self._made <= _SMALL_NODES
+
+    def close(self) -> None:
+        """Let go of the nodes: they hold each other, and with them what the engine made of each."""
+        for node in self._nodes.values():
+            node.forget()
+        self._nodes.clear()
 
     def node(self, schema: Any, scope: Scope, *, inside: bool) -> Node:
         """The node of a subschema. `inside`: it is a subschema of what the scope is of, and no reference's target."""
@@ -244,6 +271,7 @@ class Documents:
         if node is None:
             if len(self._nodes) > _NODES:
                 self._nodes.clear()
+            self._made += 1
             node = self._nodes[key] = Node(self, schema, self._entered(schema, scope, inside=inside))
         return node
 
@@ -251,7 +279,7 @@ class Documents:
         if not is_object(schema):
             return scope
         if inside and ("$id" in schema or "id" in schema):
-            resource = _resource(schema, _specification(scope.vocabulary.dialect))
+            resource = as_resource(schema, scope.vocabulary.dialect)
             scope = Scope(scope.vocabulary, scope.resolver.in_subresource(resource), dynamic=self._dynamic)
         other = dialect_of(schema.get("$schema"))
         if other is not None and other != scope.vocabulary.dialect:
@@ -264,8 +292,12 @@ class Documents:
         if keyword == "$recursiveRef":
             resolved = lookup_recursive_ref(scope.resolver)
         else:
-            resolved = scope.resolver.lookup(reference)
-        return resolved.contents, Scope(scope.vocabulary, resolved.resolver, dynamic=self._dynamic)
+            resolved = look_up(scope.resolver, reference, self._named)
+        vocabulary = scope.vocabulary
+        if len(self._documents) > 1 and not reference.startswith("#"):  # a part of a document is in its dialect
+            around = resolved.resolver.lookup("#").contents
+            vocabulary = VOCABULARIES[self._documents.get(id(around), vocabulary.dialect)]
+        return resolved.contents, Scope(vocabulary, resolved.resolver, dynamic=self._dynamic)
 
     def _index(self, uri: str, document: dict[str, Any], found: _Found) -> None:
         todo: list[tuple[str, Any]] = [(f"{uri}#", document)]
@@ -302,13 +334,3 @@ class _Found:
 
 def _cheap(length: int) -> int:
     return length >> 12
-
-
-def _specification(dialect: Dialect) -> Specification[Any]:
-    from referencing.jsonschema import specification_with
-
-    return specification_with(URIS[dialect])
-
-
-def _resource(document: Any, default: Specification[Any]) -> Resource[Any]:
-    return default.create_resource(document)

@@ -19,6 +19,8 @@ class Parts:
         self._documents = documents
         self._installed = _engine.available()
         self._registry: Any = None
+        self.made = 0
+        """The tests that the engine made: each holds all of the schema that it can lead to."""
 
     def test(self, schema: dict[str, Any]) -> Test | None:
         """The test of a schema that may point into the documents; `None` where the engine can't be asked."""
@@ -35,6 +37,7 @@ class Parts:
         plain = plain_test(keyword, asked, self._dialect)
         if not self._installed:
             return plain
+        self.made += 1
         try:
             decide = _engine.decider({keyword: asked}, self._dialect, formats=self._formats)
         except _engine.CannotCompile:  # a number of thousands of digits, for one
@@ -52,6 +55,7 @@ class Parts:
         # past `_engine.decider`, which reads all documents anew for each schema, and guards each call
         import jsonschema_rs
 
+        self.made += 1
         name = _engine._VALIDATORS[self._dialect]  # noqa: SLF001  # the other half of the engine
         if self._registry is None:
             draft = getattr(jsonschema_rs, name.removesuffix("Validator"))

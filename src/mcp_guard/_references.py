@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from mcp_guard import _words
-from mcp_guard._canonical import Flaw, is_object, plain
+from mcp_guard._canonical import Flaw, plain
 from mcp_guard._dialects import (
     DEFAULT,
     LEGACY,
@@ -30,11 +30,13 @@ from mcp_guard._dialects import (
     dialect_of,
     positions,
 )
+from mcp_guard._documents import Documents, look_up, own_name
 from mcp_guard._facts import Unusable, UnusableReason
+from mcp_guard._json import same_json
+from mcp_guard._specifications import as_resource
 
 if TYPE_CHECKING:
-    from referencing import Registry, Resource, Specification
-    from referencing._core import Resolver
+    from referencing import Registry, Resource
 
     from mcp_guard.policy import Limits
 
@@ -43,13 +45,8 @@ _URI_REFERENCE: Final = re.compile(rf"(?:{_CHARACTER}|[\[\]])*(?:#{_CHARACTER}*)
 _KEYWORDS: Final = frozenset[str]().union(*TABLES.values(), VALUE_KEYWORDS)
 _METASCHEMA: Final = 60
 """Subschemas that a reference to a published metaschema counts for: about what the largest of them has."""
-_SPECIFICATIONS: Final[dict[Dialect, str]] = {
-    "draft4": "DRAFT4",
-    "draft6": "DRAFT6",
-    "draft7": "DRAFT7",
-    "draft2019-09": "DRAFT201909",
-    "draft2020-12": "DRAFT202012",
-}
+_LACKING: Final = 200
+"""References to documents that are not there, after which the walk ends: each costs an exception or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +89,9 @@ class Survey:
 class Refused(Exception):  # noqa: N818  # becomes a fact
     """The schema can't be used."""
 
-    def __init__(self, reason: UnusableReason, detail: str, value: Any = None) -> None:
+    def __init__(self, reason: UnusableReason, detail: str, value: Any = None, documents: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
-        self.unusable = Unusable(reason, detail, value)
+        self.unusable = Unusable(reason, detail, value, documents)
 
 
 class _Nowhere(Exception):  # noqa: N818  # becomes `Refused`, when its place is known
@@ -119,73 +116,90 @@ def survey(schema: dict[str, Any], limits: Limits, resources: Mapping[str, dict[
         walk.start(schema)
     walk.place(schema)
     walk.follow()
+    walk.hold_apart()
     walk.tie_dynamic()
     return Survey(walk.dialect, schema, walk.nodes, frozenset(walk.names), walk.needed(), not walk.metaschemas)
-
-
-class _Documents:
-    """The caller's documents by URI, each copied when it is first asked for."""
-
-    def __init__(self, given: Mapping[str, dict[str, Any]], limits: Limits) -> None:
-        self._given = {uri.removesuffix("#"): each for uri, each in given.items()}
-        self._limits = limits
-        self._read: dict[str, dict[str, Any]] = {}
-
-    def get(self, uri: str) -> dict[str, Any] | None:
-        uri = uri.removesuffix("#")
-        if uri not in self._read and uri in self._given:
-            limits = self._limits
-            copied = plain(self._given[uri], depth=limits.schema_depth, size=limits.schema_bytes)
-            if isinstance(copied, Flaw) or not is_object(copied.value):
-                raise Refused("invalid_schema", "a document that the schema refers to is no schema that can be read")
-            self._read[uri] = copied.value
-        return self._read.get(uri)
-
-    def used(self) -> dict[str, dict[str, Any]]:
-        return self._read
 
 
 class _Walk:
     def __init__(self, limits: Limits, resources: Mapping[str, dict[str, Any]]) -> None:
         self.nodes: list[Node] = []
         self.names: set[str] = set()
-        self.documents = _Documents(resources, limits)
+        self._documents = Documents(resources, limits)
         self.dialect: Dialect = DEFAULT
         self._limits = limits
         self._count = 0
         self._index: dict[int, int] = {}  # id of a schema -> its node; the nodes keep the schemas alive
-        self._resolvers: list[Resolver[Any]] = []  # of each node
-        self._resolved: dict[tuple[int, str], tuple[Any, Resolver[Any]]] = {}
+        self._bases: list[str] = []  # of each node: what its references are relative to
+        self._resolved: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._anchored: dict[str, list[int]] = {}
         self._recursive: list[int] = []
         self._dynamic: list[tuple[int, str, str]] = []  # node, keyword, name of the anchor
         self._respell: list[int] = []
         self._published: dict[int, str] = {}  # id of a metaschema's document -> its URI
         self.metaschemas: set[str] = set()
+        self._addresses: dict[str, list[int]] = {}  # the nodes that go by an address
+        self._arrived: list[str] = []  # documents that were asked for and not yet walked
+        self._named: dict[int, str] = {}  # see `look_up`
+        self._lacking: dict[str, None] = {}  # in the order in which they were missed
+        self._missed: list[tuple[int, str, Unusable]] = []  # node, keyword
 
     def start(self, schema: dict[str, Any]) -> None:
+        self._documents.beside(schema)
         self.dialect = self._dialect_of(schema, DEFAULT)
         self._grow(schema, self.dialect)
 
     def place(self, schema: dict[str, Any]) -> None:
-        """Index the identifiers of the document, and give each node its resolver."""
-        root = self._resource(schema, self.dialect)
+        """Index the identifiers of the document, and give each node its base."""
+        root = as_resource(schema, self.dialect)
         try:
             base = root.id() or ""
-            resolver = self._registry().with_resource(base, root).crawl().resolver(base)
+            self._registry = self._known().with_resource(base, root).crawl()
         except Exception:  # noqa: BLE001  # it also reads what the walk leaves out, and takes it to be well formed
             raise Refused("invalid_schema", "a keyword's value is not what the dialect asks for") from None
-        self._place(resolver)
+        self._addresses[base] = [0]
+        self._place(base)
 
     def follow(self) -> None:
-        """Resolve the references of every node; what they lead to adds nodes at the end."""
-        index = 0
-        while index < len(self.nodes):
-            node = self.nodes[index]
-            for keyword in REFERENCES[node.dialect]:
-                if keyword in node.schema:
-                    self._refer(index, keyword)
-            index += 1
+        """Resolve the references of every node; what they lead to adds nodes at the end.
+
+        A document that is not there ends it only when all is known that is not there, or that is wrong besides.
+        """
+        index, known = 0, 0
+        while True:
+            while index < len(self.nodes) and len(self._missed) < _LACKING:
+                node = self.nodes[index]
+                for keyword in REFERENCES[node.dialect]:
+                    if keyword in node.schema:
+                        self._refer(index, keyword)
+                index += 1
+            if not self._missed or len(self._documents.used) == known:
+                break
+            known = len(self._documents.used)
+            again, self._missed = self._missed, []  # a document that came later may hold what was missed
+            self._lacking.clear()
+            for at, keyword, _ in again:
+                self._refer(at, keyword)
+        if self._missed:
+            _, _, first = self._missed[0]
+            raise Refused(first.reason, first.detail, first.value, tuple(self._lacking))
+
+    def hold_apart(self) -> None:
+        """See that no two go by one address: which of them is meant would be a matter of who looks, and in what order.
+
+        A document can call itself, or a part of itself, by any name, also by another's.
+        """
+        if not self._documents.used:
+            return
+        published = _metaschemas()
+        for address, indices in self._addresses.items():
+            found = [self.nodes[index].schema for index in indices]
+            found += [published.contents(address)] if address in published else []
+            given = self._document(address)
+            found += [] if given is None else [given]
+            ours = address.startswith("json-schema:")  # what engines call a schema that has no name
+            if ours or not all(same_json(found[0], each) for each in found[1:]):
+                raise Refused("invalid_schema", "two of the documents that it is made of go by one address", address)
 
     # the subschemas
 
@@ -253,40 +267,64 @@ class _Walk:
         if node.schema.get("$recursiveAnchor") is True:
             self._recursive.append(index)
 
-    def _place(self, resolver: Resolver[Any]) -> None:
-        """Give each node that is new its resolver: parents stand before their children."""
-        for node in self.nodes[len(self._resolvers) :]:
+    def _place(self, base: str) -> None:
+        """Give each node that is new its base: parents stand before their children."""
+        for index in range(len(self._bases), len(self.nodes)):
+            node = self.nodes[index]
             if node.parent >= 0:
-                resolver = self._resolvers[node.parent]
+                base = self._bases[node.parent]
                 if "$id" in node.schema or "id" in node.schema:
-                    resolver = resolver.in_subresource(self._resource(node.schema, node.dialect))
-            self._resolvers.append(resolver)
+                    resource = as_resource(node.schema, node.dialect)
+                    if resource.id():
+                        base = own_name(base, resource)
+                        self._addresses.setdefault(base, []).append(index)
+            self._bases.append(base)
 
     # documents and dialects
 
-    def _registry(self) -> Registry[Any]:
+    def _take_in(self) -> None:
+        """Walk each document that a reference has led to, and all of it: the engine reads all of it too."""
+        while self._arrived:
+            uri = self._arrived.pop()
+            document = self._documents.used[uri]
+            odd = len(self._respell)
+            root = self._grow(document, self.dialect)
+            for index in self._respell[odd:]:
+                self._respelled(index, self.nodes[index].schema)
+            resource = as_resource(document, self.nodes[root].dialect)
+            name = own_name(uri, resource)
+            if name != uri:
+                self._named[id(document)] = name
+            for address in {uri, name}:
+                self._addresses.setdefault(address, []).append(root)
+            self._registry = self._registry.with_resource(uri, resource).crawl()
+            self._place(name)
+
+    def _document(self, uri: str) -> dict[str, Any] | None:
+        found = self._documents.get(uri)
+        if isinstance(found, Unusable):
+            raise Refused(found.reason, found.detail)
+        return found
+
+    def _known(self) -> Registry[Any]:
         from referencing import Registry
         from referencing.exceptions import NoSuchResource
 
         resources: dict[str, Resource[Any]] = {}
 
         def retrieve(uri: str) -> Resource[Any]:
-            found = self.documents.get(uri)
+            found = self._document(uri)
             if found is None:
+                self._lacking[uri] = None
                 raise NoSuchResource(ref=uri)  # type: ignore[call-arg]  # attrs makes it
             if uri not in resources:
-                resources[uri] = self._resource(found, self._dialect_of(found, self.dialect))
+                resources[uri] = as_resource(found, self._dialect_of(found, self.dialect))
+                self._arrived.append(uri)
             return resources[uri]
 
         published = _metaschemas()
         self._published = {id(published[uri].contents): uri for uri in published}
         return Registry[Any](retrieve=retrieve).combine(published)  # type: ignore[call-arg]  # attrs makes it
-
-    def _resource(self, schema: dict[str, Any], dialect: Dialect) -> Resource[Any]:
-        import referencing.jsonschema
-
-        specification: Specification[Any] = getattr(referencing.jsonschema, _SPECIFICATIONS[dialect])
-        return specification.create_resource(schema)
 
     def _dialect_of(self, schema: dict[str, Any], inherited: Dialect) -> Dialect:
         """The dialect of a schema: what it names, directly or through a metaschema that the caller has given."""
@@ -297,7 +335,7 @@ class _Walk:
             found = dialect_of(uri)
             if found is not None:
                 return found
-            document = self.documents.get(uri) if isinstance(uri, str) else None
+            document = self._document(uri) if isinstance(uri, str) else None
             if document is None or "$schema" not in document:
                 break
             uri = document["$schema"]
@@ -308,14 +346,17 @@ class _Walk:
     def _refer(self, index: int, keyword: str) -> None:
         node = self.nodes[index]
         reference = node.schema[keyword]
-        key = (id(self._resolvers[index]), reference if isinstance(reference, str) else "")
+        key = (self._bases[index], reference if isinstance(reference, str) else "")
         if key not in self._resolved:
             try:
-                self._resolved[key] = self._resolve(reference, self._resolvers[index])
+                self._resolved[key] = self._resolve(reference, self._bases[index])
             except _Nowhere as error:
-                detail = f"{self._where(index, keyword)} {error.detail}"
-                raise Refused(error.reason, detail, reference) from None
-        target, beyond = self._resolved[key]
+                refused = Refused(error.reason, f"{self._where(index, keyword)} {error.detail}", reference)
+                if error.reason != "remote_ref":
+                    raise refused from None
+                self._missed.append((index, keyword, refused.unusable))
+                return
+        target, around = self._resolved[key]
         if isinstance(target, bool) and node.dialect != "draft4":
             node.booleans += 1
             return
@@ -325,13 +366,14 @@ class _Walk:
         schema = cast("dict[str, Any]", target)
         to = self._index.get(id(schema))
         if to is None:
-            uri = self._published.get(id(beyond.lookup("#").contents))
+            uri = self._published.get(id(around))
             if uri is not None:
                 node.booleans += _METASCHEMA  # known to be sound: nothing in it has to be looked at
                 self.metaschemas.add(uri)
                 return
-            to = self._grow(schema, node.dialect)
-            self._place(beyond)
+            at = index if reference.startswith("#") else self._index.get(id(around), index)
+            to = self._grow(schema, self.nodes[at].dialect)
+            self._place(self._bases[at])
         node.edges.append(Edge(keyword, None, to, "in_place"))
         fragment = reference.partition("#")[2]
         if fragment and schema.get("$dynamicAnchor") == fragment:
@@ -339,13 +381,21 @@ class _Walk:
         elif keyword == "$recursiveRef" and schema.get("$recursiveAnchor") is True:
             self._dynamic.append((index, keyword, ""))
 
-    def _resolve(self, reference: object, resolver: Resolver[Any]) -> tuple[Any, Resolver[Any]]:
+    def _resolve(self, reference: object, base: str) -> tuple[Any, Any]:
+        """What a reference leads to, and the document that this stands in, or the part with a name of its own."""
         from referencing import exceptions  # the heavy import waits
 
         if not (isinstance(reference, str) and is_uri_reference(reference)):
             raise _Nowhere("invalid_schema", "is no URI reference")
         try:
-            resolved = resolver.lookup(reference)
+            address = reference.partition("#")[0]
+            if address and self._documents.given and urljoin(base, address) not in self._registry:
+                self._registry.resolver(base).lookup(address)
+                self._take_in()  # what it calls itself has to be known
+            resolved = look_up(self._registry.resolver(base), reference, self._named)
+            return resolved.contents, resolved.resolver.lookup("#").contents
+        except Refused:
+            raise
         except (exceptions.PointerToNowhere, exceptions.NoSuchAnchor, exceptions.InvalidAnchor):
             raise _Nowhere("dangling_ref", "points to nothing in its document") from None
         except exceptions.Unresolvable as error:
@@ -355,7 +405,6 @@ class _Walk:
             raise _Nowhere("remote_ref", "points out of the document, and nothing is fetched") from None
         except Exception:  # noqa: BLE001  # an index that is no number, an identifier in data that is no text ...
             raise _Nowhere("dangling_ref", "points to nothing in its document") from None
-        return resolved.contents, resolved.resolver
 
     def tie_dynamic(self) -> None:
         """A dynamic reference may lead to any anchor of its name: the way through the schema decides which."""
@@ -376,7 +425,7 @@ class _Walk:
     def needed(self) -> dict[str, dict[str, Any]]:
         """The documents that an engine has to be given: it knows the metaschemas of the schema's own dialect."""
         # one that names no dialect has that of the schema
-        needed = {uri: {"$schema": URIS[self.dialect], **each} for uri, each in self.documents.used().items()}
+        needed = {uri: {"$schema": URIS[self.dialect], **each} for uri, each in self._documents.used.items()}
         folders = {uri.rpartition("/schema")[0] for uri in self.metaschemas if "/schema" in uri}
         folders.discard(URIS[self.dialect].rpartition("/schema")[0])
         published = _metaschemas()
@@ -400,11 +449,14 @@ class _Walk:
             target: Any = copied.value
             for token in tokens(self.nodes, index):
                 target = target[token]
-            if dialect_of(target.get("$schema")) is not None:
-                target["$schema"] = URIS[self.nodes[index].dialect]
-            if target.get("$ref") == "":
-                target["$ref"] = "#"
+            self._respelled(index, target)
         return cast("dict[str, Any]", copied.value)
+
+    def _respelled(self, index: int, schema: dict[str, Any]) -> None:
+        if dialect_of(schema.get("$schema")) is not None:
+            schema["$schema"] = URIS[self.nodes[index].dialect]
+        if schema.get("$ref") == "":
+            schema["$ref"] = "#"
 
 
 def _is_odd(node: Node) -> bool:

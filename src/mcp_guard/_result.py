@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeGuard, final
 
 from mcp_guard._facts import is_array, is_object
+from mcp_guard._json import NotJson, parse_json
+from mcp_guard.policy import Limits
 
 LEGACY: Final = "2025-11-25"
 """The newest protocol version before structured content could be any JSON value."""
@@ -24,14 +26,23 @@ BLOCK_TYPES: Final = frozenset({"text", "image", "audio", "resource_link", "reso
 @final
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """An answer to `tools/call` as JSON: `raw` is what came, `body` the same as a JSON value, `protocol` its rules."""
+    """An answer to `tools/call` as JSON, whoever spelt it; also what a reader of failures is given (`guard(readers=)`).
+
+    `raw` is what came: a dict, or the SDK's object. `body` is the same as a JSON value, in which a member is there only
+    if it was sent; `protocol` is the version whose rules hold. All of it is untrusted, and none of it is a copy: change
+    nothing.
+    """
 
     raw: Any = field(repr=False)
     body: Any = field(repr=False)
     protocol: str
+    limits: Limits = field(default=Limits(), repr=False)
+    """What bounds the reading of a text as JSON."""
 
     @classmethod
-    def of(cls, result: object, *, protocol: str | None = None, body: Any = None) -> ToolResult:
+    def of(
+        cls, result: object, *, protocol: str | None = None, body: Any = None, limits: Limits | None = None
+    ) -> ToolResult:
         """Read a raw dict or an SDK's model. Never raises about what is in it.
 
         `body` is the JSON that `result` was made of, where it is at hand: a model may have changed it.
@@ -41,7 +52,7 @@ class ToolResult:
             body = _dumped(result) if _is_model(result) else result
         if protocol is None:
             protocol = MODERN if is_object(body) and "resultType" in body else LEGACY
-        return cls(result, body, protocol)
+        return cls(result, body, protocol, limits or Limits())
 
     @property
     def modern(self) -> bool:
@@ -51,18 +62,18 @@ class ToolResult:
     @property
     def has_structured(self) -> bool:
         """Whether structured content is there: told by the key. An explicit null counts from 2026-07-28 on."""
-        body = self.body
-        return "structuredContent" in body and (self.modern or body["structuredContent"] is not None)
+        members = self._members
+        return "structuredContent" in members and (self.modern or members["structuredContent"] is not None)
 
     @property
     def structured(self) -> Any:
         """The structured content, or `None` where it is absent."""
-        return self.body.get("structuredContent")
+        return self._members.get("structuredContent")
 
     @property
     def blocks(self) -> list[Any]:
         """The content blocks, as sent."""
-        content = self.body.get("content")
+        content = self._members.get("content")
         return content if is_array(content) else []
 
     @property
@@ -71,16 +82,36 @@ class ToolResult:
         return [b["text"] for b in self.blocks if is_text_block(b)]
 
     @property
+    def payload(self) -> Any:
+        """What a machine made: the structured content, else the JSON of the one text block, else `None`.
+
+        The text is parsed each time that this is asked for.
+        """
+        if self.has_structured:
+            return self.structured
+        texts = self.texts
+        if len(texts) != 1:
+            return None
+        try:
+            return parse_json(texts[0], self.limits)
+        except NotJson:
+            return None
+
+    @property
     def is_error(self) -> bool:
         """Whether the tool said that it failed. Missing or null means no (specification, schema, CallToolResult)."""
-        return self.body.get("isError") is True
+        return self._members.get("isError") is True
 
     @property
     def marked_wrapped(self) -> bool:
         """Whether the result itself says that its value stands in a wrapper (`_meta.fastmcp.wrap_result`)."""
-        meta = self.body.get("_meta")
+        meta = self._members.get("_meta")
         fastmcp = meta.get("fastmcp") if is_object(meta) else None
         return is_object(fastmcp) and fastmcp.get("wrap_result") is True
+
+    @property
+    def _members(self) -> dict[str, Any]:
+        return self.body if is_object(self.body) else {}
 
 
 def is_text_block(block: object) -> bool:

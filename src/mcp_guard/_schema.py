@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from mcp_guard import _engine, _words
 from mcp_guard._canonical import Flaw, is_object, plain
 from mcp_guard._cost import weigh
-from mcp_guard._dialects import URIS
+from mcp_guard._dialects import URIS, dialect_of
 from mcp_guard._effort import Effort, Estimator, TooMuch
 from mcp_guard._facts import Unusable, Violation
 from mcp_guard._references import Refused, Survey, survey, where
@@ -157,9 +157,13 @@ def _meets_metaschema(found: Survey, limits: Limits) -> bool:
     """What the engine finds out by itself. A schema on which that takes too long is given the benefit of the doubt."""
     from mcp_guard._explain import Explainer
 
-    metaschema = {"$ref": URIS[found.dialect]}
-    explainer = Explainer(metaschema, found.dialect, names=frozenset(), steps=limits.explanation_steps)
-    return explainer.decide(found.schema, formats=False) is not False
+    for document in (found.schema, *found.resources.values()):
+        dialect = dialect_of(document.get("$schema")) or found.dialect
+        metaschema = {"$ref": URIS[dialect]}
+        explainer = Explainer(metaschema, dialect, names=frozenset(), steps=limits.explanation_steps)
+        if explainer.decide(document, formats=False) is False:
+            return False
+    return True
 
 
 def _compiled(schema: dict[str, Any], limits: Limits, resources: dict[str, dict[str, Any]]) -> CompiledSchema:

@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, ove
 import pydantic
 from typing_extensions import Self, TypeForm
 
-from mcp_guard._calling import Caller
+from mcp_guard._calling import Caller, Conclude
 from mcp_guard._data import as_fact, data_of, sdk_result
 from mcp_guard._judge import Call, Judge
 from mcp_guard._listing import Listing, unlisted
 from mcp_guard._notifications import Notifications
+from mcp_guard._page import Page, PageReader, Selector
+from mcp_guard._pages import Pages
+from mcp_guard._readers import Reader
+from mcp_guard._remote import RemoteRefs
+from mcp_guard._retry import Retry
 from mcp_guard._sdk import Seam, SeamName
 from mcp_guard._sdk.choose import seam_of
 from mcp_guard._verdict import Verdict
@@ -74,12 +79,20 @@ class GuardedSession(Generic[TargetT]):
         pins: str | os.PathLike[str] | Contracts | None = None,
         hooks: Iterable[Hook] = (),
         timeout: float | None = 60.0,
+        retry: Retry | None = None,
+        readers: Mapping[str, Reader] | None = None,
+        remote_refs: RemoteRefs | None = None,
         notifications: Notifications | None = None,
         server: str | None = None,
         hash_key: bytes | None = None,
     ) -> None:
         if notifications is not None and not isinstance(notifications, Notifications):
             raise TypeError("notifications takes the Notifications that was given to the session as message_handler")
+        if remote_refs is not None and not isinstance(remote_refs, RemoteRefs):
+            example = 'RemoteRefs(allow=["https://schemas.example.org/"])'
+            raise TypeError(f"remote_refs takes a RemoteRefs, such as {example}, not {type(remote_refs).__name__}")
+        if retry is not None and not isinstance(retry, Retry):
+            raise TypeError(f"retry takes a Retry, such as retry=Retry(retries=2), not {type(retry).__name__}")
         self.target: TargetT = target
         """What was wrapped."""
         self._seam = seam
@@ -90,13 +103,14 @@ class GuardedSession(Generic[TargetT]):
             contracts=contracts,
             pins=pins,
             hooks=hooks,
+            readers=readers,
             server=server,
             hash_key=hash_key,
             clock=time.monotonic,
         )
         self._timeout = _seconds(timeout)
-        self._listing = Listing(seam, self._judge, notifications, time.monotonic)
-        self._caller = Caller(seam, self._judge, self._listing, time.monotonic)
+        self._listing = Listing(seam, self._judge, notifications, time.monotonic, remote_refs)
+        self._caller = Caller(seam, self._judge, self._listing, time.monotonic, retry)
 
     @property
     def contracts(self) -> Contracts:
@@ -158,8 +172,8 @@ class GuardedSession(Generic[TargetT]):
             arguments: Its arguments. What is no JSON (dates, enums, models) is taken as the SDK serialises it.
             into: A type that pydantic's `TypeAdapter` takes, or a function of the value. The data is held against the
                 contract first, then turned into it with the meaning of pydantic's JSON mode.
-            timeout: Seconds for the whole call, its listing and all its rounds; `None` for none. 60 unless `guard` was
-                told otherwise.
+            timeout: Seconds for the whole call, its listing, all its rounds and attempts; `None` for none. 60 unless
+                `guard` was told otherwise.
             progress_callback: As in the SDK's `call_tool`.
             meta: The request's `_meta`.
 
@@ -222,6 +236,54 @@ class GuardedSession(Generic[TargetT]):
         options = _given(progress_callback=progress_callback, meta=meta)
         verdict, record = await self._caller.run(call, options, as_fact)
         return Judged(verdict.result, verdict, record)
+
+    def paginate(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        items: Selector,
+        cursor: str,
+        next_cursor: Selector,
+        truncated: Selector | None = None,
+        key: Selector | None = None,
+        timeout: float | timedelta | _Unset | None = _UNSET,
+        meta: dict[str, Any] | None = None,
+    ) -> Pages:
+        """Read a tool's own pages, one call a page, as an async iterator of their items.
+
+        A cursor goes back as it came: strings, the empty one too, numbers and objects are cursors; null, or nothing, is
+        the end, and an empty page is not. When a `Budget` is spent the iterator ends, without an error. Whether it got
+        to the end of all pages is in `Pages.complete`, else why not in `Pages.stopped_because`.
+
+        Args:
+            name: The tool's name on the wire.
+            arguments: Its arguments, for every page. With a cursor in them it is begun there.
+            items: Where a page has its items. This and the next three are each the name of a member, a JSON pointer
+                (RFC 6901: empty, or with a slash in front), or a plain function of the page.
+            cursor: Name of the argument that takes the cursor.
+            next_cursor: Where a page has the cursor of the next one.
+            truncated: Where a page says (true, or whatever Python takes for it) that it was cut short.
+            key: Where an item has what it is known by: another one with the same is dropped. The last 100,000 keys are
+                remembered. An item without one is never dropped.
+            timeout: As in `call`, for each page.
+            meta: As in `call`, for each page.
+
+        Raises:
+            TypeError: An argument is of the wrong type. Nothing was sent.
+            ValueError: A text that begins with a slash is no JSON pointer. Nothing was sent.
+        """
+        if not isinstance(cursor, str):
+            raise TypeError(f"cursor is the name of an argument, a str, not {type(cursor).__name__}")
+        reader = PageReader(items, next_cursor, truncated, key)
+        given = self._begin(name, arguments, timeout).arguments or {}  # what is wrong is told now
+        options = _given(meta=meta)
+
+        async def fetch(arguments: dict[str, Any], conclude: Conclude[Page]) -> Page:
+            page, _ = await self._caller.run(self._begin(name, arguments, timeout), options, conclude)
+            return page
+
+        return Pages(fetch, given, cursor, reader)
 
     async def refresh(self) -> Contracts:
         """List the server's tools again now.
@@ -314,6 +376,9 @@ def guard(
     pins: str | os.PathLike[str] | Contracts | None = None,
     hooks: Iterable[Hook] = (),
     timeout: float | None = 60.0,
+    retry: Retry | None = None,
+    readers: Mapping[str, Reader] | None = None,
+    remote_refs: RemoteRefs | None = None,
     notifications: Notifications | None = None,
     server: str | None = None,
     hash_key: bytes | None = None,
@@ -334,7 +399,14 @@ def guard(
         pins: The lock file that `Contracts.save` wrote, or the contracts themselves. A tool that is not what it was
             when they were saved is refused before the call, as `Policy.pins` says; so is one that is not in it.
         hooks: Told of every call, before anything is raised.
-        timeout: Seconds for a call, over all its rounds; `None` for none.
+        timeout: Seconds for a call, over its listing, all its rounds and all its attempts; `None` for none.
+        retry: Whether a tool that is named in `safe` is called again where that may be of use. Without it a call is
+            sent once, whatever becomes of it.
+        readers: By tool name or glob, functions that tell a failure where the standard reading can't: of a
+            `ToolResult`, giving a `ToolFailure` or `None`. What they give makes the verdict `Errored`, also where
+            the server did not say `isError`. A fault of theirs is logged, and the result is read without them.
+        remote_refs: From where documents may be fetched that the tools' schemas refer to. Without it nothing is
+            fetched, and such a contract is unusable, ``remote_ref``.
         notifications: The `Notifications` that the session was made with. Without it a change of the tools is seen
             when a result does not fit, or a time to live is over. On 2026-07-28 `async with guard(...)` besides has the
             server tell; a guard round a session that is open already can't, since nothing would end the subscription.
@@ -358,6 +430,9 @@ def guard(
         pins=pins,
         hooks=hooks,
         timeout=timeout,
+        retry=retry,
+        readers=readers,
+        remote_refs=remote_refs,
         notifications=notifications,
         server=server,
         hash_key=hash_key,

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, final
 
 from mcp_guard._facts import is_array, is_object
-from mcp_guard._sdk import Answer, Fault, Page, Seam, Unparsable
+from mcp_guard._sdk import Answer, Fault, Gate, Page, Seam, Unparsable
 from mcp_guard._wire import CALL, LIST, Tap
 
 
@@ -36,12 +36,14 @@ class TappedSeam:
         """Whether the target itself lists again and resends after -32020."""
         return self._seam.resends_header_mismatch
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer | Fault:
+    async def call(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
         """Send one `tools/call`. Where the SDK can't hold the answer, it is given as it was sent."""
         handled = sys.exc_info()[1]
         with self._tap.hearing(CALL, name) as heard:
             try:
-                return await self._seam.call(name, arguments, options)
+                return await self._seam.call(name, arguments, options, gate)
             except Exception as exc:
                 if heard.instead is not None:
                     return heard.instead

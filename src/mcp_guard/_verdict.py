@@ -6,14 +6,14 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, TypeAlias, final
 
-from mcp_guard import errors
+from mcp_guard import _words, errors
 from mcp_guard._facts import OVER_LIMIT, Deviation, Problem, ToolFailure, UnusableReason, Violation
 
 MissingReason = Literal["fallback_off", "no_text", "text_too_large", "ambiguous", "text_not_json", "no_reading"]
 Source = Literal["structured", "text"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Fact:
     tool: str | None = None
     """The tool's name on the wire."""
@@ -22,9 +22,14 @@ class _Fact:
     result: Any = field(default=None, repr=False, compare=False)
     """What came, as it was given. Untrusted."""
 
+    def __repr__(self) -> str:
+        shown = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.repr}
+        shown["tool"] = _shown(self.tool)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Conforming(_Fact):
     """The data fits the contract. `value` is as validated, a wrapper still on; `source` is where it was found."""
 
@@ -37,7 +42,7 @@ class Conforming(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Violating(_Fact):
     """The data does not fit the contract. `violations`: where and how; `truncated`: there are more than are kept."""
 
@@ -56,7 +61,7 @@ class Violating(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Missing(_Fact):
     """There is no structured content although the contract asks for it, and the text can't stand in for it."""
 
@@ -72,9 +77,9 @@ class Missing(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Errored(_Fact):
-    """The tool said `isError`. Its answer is held against no schema, and nothing of it is data."""
+    """The tool failed: it said `isError`, or a reader of the user's tells it. Nothing of its answer counts as data."""
 
     failure: ToolFailure
 
@@ -88,7 +93,7 @@ class Errored(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Malformed(_Fact):
     """The answer is no tool result, or over `Limits`."""
 
@@ -105,7 +110,7 @@ class Malformed(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Unenforceable(_Fact):
     """The contract can't be enforced. `value` is the structured content, unjudged, or `None`."""
 
@@ -123,7 +128,7 @@ class Unenforceable(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Unchecked(_Fact):
     """There is nothing to hold the data against. `value` is the structured content, or `None`."""
 
@@ -136,14 +141,14 @@ class Unchecked(_Fact):
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Unfinished(_Fact):
     """The answer is not the final one: `result_type` is what the server said instead of ``complete``."""
 
     result_type: str = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"Unfinished({errors.shown_result_type(self.result_type)!r}, tool={self.tool!r})"
+        return f"Unfinished({errors.shown_result_type(self.result_type)!r}, tool={_shown(self.tool)!r})"
 
     def unwrap(self) -> NoReturn:
         """Raise what the verdict says.
@@ -155,6 +160,10 @@ class Unfinished(_Fact):
 
 
 Verdict: TypeAlias = Conforming | Violating | Missing | Errored | Malformed | Unenforceable | Unchecked | Unfinished
+
+
+def _shown(tool: str | None) -> str | None:
+    return None if tool is None else _words.name(tool)
 
 
 def with_deviation(verdict: Verdict, deviation: Deviation) -> Verdict:

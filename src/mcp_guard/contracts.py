@@ -20,6 +20,7 @@ from mcp_guard._canonical import Flaw, FlawCode
 from mcp_guard._contract import Contract
 from mcp_guard._drift import between
 from mcp_guard._facts import Change, is_array, is_object
+from mcp_guard._kept import Kept
 from mcp_guard.policy import Limits
 
 FORMAT: Final = "mcp-guard-contracts"
@@ -36,6 +37,7 @@ class Contracts:
         self._listed: dict[str, dict[str, Contract]] = {}
         self._registered: dict[str, dict[str, Contract]] = {}
         self._until: dict[str, float | None] = {}
+        self._kept = Kept()
         self.listing_truncated: bool = False
         """Whether a listing was left before its end: a repeated cursor, or over `Limits.pages`, `tools` or
         `listing_bytes`."""
@@ -67,8 +69,17 @@ class Contracts:
                 listed[contract.name] = old if keep and old is not None else contract
             elif earlier != contract:
                 listed[contract.name] = earlier.ambiguous()
+        for contract in listed.values():
+            contract.keep_in(self._kept)
         self._listed[server] = listed
         self._until[server] = until
+
+    def replace(self, old: Contract, new: Contract, *, server: str = "") -> None:
+        """Put a contract that was made again in the place of the very one that it was made of, where that still is."""
+        for kept in (self._registered.get(server, {}), self._listed.get(server, {})):
+            if kept.get(old.name) is old:
+                kept[old.name] = new
+                new.keep_in(self._kept)
 
     def is_listed(self, server: str = "") -> bool:
         """Whether a server's contracts were listed by one of those who share this set, and not only loaded."""
@@ -167,9 +178,19 @@ class Contracts:
         try:
             loaded._listed = _read(content.get("servers"), limits)
             loaded._registered = _read(content.get("registered"), limits)
+            for contract in loaded:
+                contract.keep_in(loaded._kept)
         except _BrokenError as exc:
             raise ValueError(f"{path}: {exc}; it was changed by hand, or damaged: write it anew") from None
         return loaded
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in self.__dict__.items() if name != "_kept"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _kept=Kept())
+        for contract in self:
+            contract.keep_in(self._kept)
 
     def __getitem__(self, tool: str) -> Contract:
         """The contract of the one tool of this name.

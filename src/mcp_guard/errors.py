@@ -22,9 +22,10 @@
 
 `ContractError` is a `RuntimeError` because that is what the bare SDK raises: code written for it goes on working.
 
-The fields are the constructor's keywords; the sentences are computed from them. `str`, `repr`, `to_dict` and pickles
-hold nothing that the server or the caller's arguments said but names that the contract declares; the rest is in the
-attributes, for the caller.
+The fields are the constructor's keywords; the sentences are computed from them. `str`, `repr` and `to_dict` hold
+nothing that the server or the caller's arguments said but names that the contract declares; the rest is in the
+attributes, for the caller. A pickle holds besides what an error can't do without where it is unpickled: the pointers of
+violations, and what the peer said of its own failure (`ToolExecutionError`, `ToolProtocolError`).
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, cast, get_args
 
 from mcp_guard import _words
-from mcp_guard._facts import Change, Problem, ToolFailure, UnusableReason, Violation
+from mcp_guard._facts import Change, JsonType, Problem, ToolFailure, UnusableReason, Violation
 
 Outcome = Literal["not_sent", "rejected", "executed", "unknown"]
 """What became of the call at the server: never sent; refused before the tool ran; the tool ran; nobody knows."""
@@ -77,6 +78,8 @@ class GuardError(Exception):
     """Whether the user named the tool in `safe`: it may run twice."""
     call_id: str | None = None
     """The id of the call, the same as in its record."""
+    attempts: tuple[GuardError, ...] = ()
+    """How earlier attempts of the same call ended, the first one first; see `Retry`."""
     result: Any = None
     """The raw result where there was one: a dict, or the SDK's own object. Untrusted; for the caller only."""
     sdk_error: BaseException | None = None
@@ -101,7 +104,10 @@ class GuardError(Exception):
         return f"{type(self).__name__}({str(self)!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """The error as JSON: kind, tool, outcome, retry_safe, retryable, call_id, message and the class's own facts."""
+        """The error as JSON: kind, tool, outcome, retry_safe, retryable, call_id, attempts, message and its own facts.
+
+        Of earlier attempts it has kind and outcome.
+        """
         return {
             "kind": self.kind,
             "tool": None if self.tool is None else _words.name(self.tool),
@@ -109,6 +115,7 @@ class GuardError(Exception):
             "retry_safe": self.retry_safe,
             "retryable": self.retryable,
             "call_id": self.call_id,
+            "attempts": [{"kind": each.kind, "outcome": each.outcome} for each in self.attempts],
             "message": str(self),
             **self._details(),
         }
@@ -116,7 +123,7 @@ class GuardError(Exception):
     def for_model(self) -> str:
         """At most 300 characters that tell a language model what happened and whether to call again.
 
-        Only `ToolExecutionError` quotes what the peer said, marked as its words: that text was meant for the model.
+        Only `ToolExecutionError` and `ToolProtocolError` quote what the peer said, marked as its words.
         """
         return _words.for_model(self._to_model())
 
@@ -131,9 +138,10 @@ class GuardError(Exception):
         lines += [f"  {x}" for x in self._explanation(_quoted if values else None)]
         again = "yes" if self.retry_safe else "no"
         lines.append(f"  outcome: {self.outcome} ({_OUTCOMES[self.outcome]}); safe to send again: {again}")
+        lines += [f"  an earlier attempt: {each.kind}, {each.outcome}" for each in self.attempts]
         if self.call_id is not None:
             lines.append(f"  call: {_words.name(self.call_id)}")
-        return "\n".join(lines)
+        return "\n".join(_words.cut(line, _words.LINE_LENGTH) for line in lines)
 
     def _sentence(self) -> str:
         return self.kind
@@ -232,7 +240,10 @@ def _listed(violations: tuple[Violation, ...], quoted: Callable[[Any], str] | No
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ToolExecutionError(GuardError):
-    """The tool itself reported an error: `isError` was true (specification, server/tools, Error Handling)."""
+    """The tool itself reported an error: `isError` was true (specification, server/tools, Error Handling).
+
+    So it is where a reader that `guard` was given takes the answer for a failure.
+    """
 
     kind: ClassVar[str] = "tool_error"
     failure: ToolFailure = _SILENT
@@ -281,7 +292,8 @@ class OutputValidationError(ContractError):
     violations: tuple[Violation, ...] = ()
     """Where and how, sorted; at most `Limits.violations`."""
     source: Literal["structured", "text", "type"] = "structured"
-    """What did not fit: the structured content, the text read in its place, or (``type``) the caller's `into`."""
+    """What did not fit: the structured content, the text read in its place, or (``type``) what the caller asked for
+    with `into` or `paginate`."""
     truncated: bool = False
     """Whether there are more violations than are kept."""
 
@@ -312,7 +324,7 @@ class OutputValidationError(ContractError):
         if self.truncated:
             lines.append("... and more")
         if self.source == "type":
-            return [*lines, "what to do: change the type given as into=, or call without it"]
+            return [*lines, "what to do: change the type given as into=, or what paginate looks for; or do without"]
         return [
             *lines,
             "what to do: tell the server's author the places above; until it is mended, have this tool reported:",
@@ -522,6 +534,9 @@ class CallError(GuardError):
     """There is no result to judge. Never raised itself."""
 
 
+_HUGE_CODE = 1 << 53
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class ToolProtocolError(CallError):
     """The server answered with a JSON-RPC error (specification, basic, Error Codes)."""
@@ -535,10 +550,19 @@ class ToolProtocolError(CallError):
     """The peer's data, as sent. Untrusted."""
 
     def _sentence(self) -> str:
-        return f"the server answered with the JSON-RPC error {self.code}"
+        return f"the server answered with the JSON-RPC error {'*' if self._shown_code is None else self.code}"
+
+    @property
+    def _shown_code(self) -> int | None:
+        # a number of a thousand digits would be a way to write a text
+        return self.code if abs(self.code) < _HUGE_CODE else None
+
+    def for_model(self) -> str:
+        """At most 300 characters; the peer's own message stands in quotation marks at its end."""
+        return _words.for_model(self._to_model(), self.message.strip())
 
     def _details(self) -> dict[str, Any]:
-        return {"code": self.code}
+        return {"code": self._shown_code}
 
     def _explanation(self, quoted: Callable[[Any], str] | None) -> list[str]:
         if quoted is None:
@@ -573,14 +597,21 @@ class ConnectionLostError(CallError, ConnectionError):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BudgetExhaustedError(CallError):
-    """The ambient `Budget` is spent; nothing was sent."""
+    """The ambient `Budget` lets nothing more be sent: of this call nothing was, or no further round."""
 
     kind: ClassVar[str] = "budget_exhausted"
     can_change: ClassVar[bool] = False
     limit: Literal["attempts", "seconds", "repeat"] = "attempts"
     """What is spent; ``repeat``: the same call may already have run inside this budget."""
 
+    @property
+    def retry_safe(self) -> bool:
+        """False for ``repeat``: of this call nothing was sent, but the one before it may have run."""
+        return self.limit != "repeat" and super().retry_safe
+
     def _sentence(self) -> str:
+        if self.limit == "repeat":
+            return "the same call may already have run, and the budget allows no repeat"
         return f"the budget is spent ({self.limit})"
 
     def _details(self) -> dict[str, Any]:
@@ -615,11 +646,33 @@ class InvalidArgumentsError(GuardError, ValueError):
         return [*_listed(self.violations, quoted), "what to do: correct the arguments at the places above"]
 
 
+_CHOICES = 8
+
+
 def _with_choice(violation: Violation) -> str:
     """A violation for the model; the allowed values of an enum are named, so that it can correct itself."""
-    expected: Any = violation.expected
-    if violation.keyword != "enum" or not isinstance(expected, list):
+    expected: list[Any] = cast("list[Any]", violation.expected) if isinstance(violation.expected, list) else []
+    values: list[Any] = expected if violation.keyword == "enum" else []
+    others: list[str] = []
+    if violation.keyword in {"anyOf", "oneOf"}:
+        values = [x for each in expected for x in _enum(each)]
+        others = [_kind(each) for each in expected if not _enum(each)]
+    if not values:
         return violation.describe()
-    choice = cast("list[object]", expected)[:8]
-    values = ", ".join(_words.cut(_quoted(x), 40) for x in choice)
-    return f"{violation.shown or 'the root'} must be one of {values}, found {violation.found}"
+    named = ", ".join(_words.cut(_quoted(x), 40) for x in values[:_CHOICES])
+    more = f" (+{len(values) - _CHOICES})" if len(values) > _CHOICES else ""
+    told = " or ".join([named + more, *dict.fromkeys(others)])
+    return f"{violation.shown or 'the root'} must be one of {told}, found {violation.found}"
+
+
+def _enum(schema: Any) -> list[Any]:
+    values: Any = cast("dict[str, Any]", schema).get("enum") if isinstance(schema, dict) else None
+    return cast("list[Any]", values) if isinstance(values, list) else []
+
+
+def _kind(schema: Any) -> str:
+    """An alternative that is no list of values, in our own words."""
+    kind: Any = cast("dict[str, Any]", schema).get("type") if isinstance(schema, dict) else None
+    if isinstance(kind, str) and kind in get_args(JsonType):
+        return f"of type {kind}"
+    return "what another alternative asks for"

@@ -21,7 +21,20 @@ SdkError: Final[Any] = vars(importlib.import_module("mcp.shared.exceptions"))[
 ]
 
 _GUARDS: Final = frozenset(
-    ("policy", "overrides", "safe", "contracts", "hooks", "timeout", "notifications", "server", "hash_key", "seam")
+    (
+        "policy",
+        "overrides",
+        "safe",
+        "contracts",
+        "hooks",
+        "timeout",
+        "retry",
+        "readers",
+        "notifications",
+        "server",
+        "hash_key",
+        "seam",
+    )
 )
 
 every_target = pytest.mark.parametrize("connect", SESSIONS, ids=lambda connect: connect.__name__)

@@ -51,9 +51,10 @@ class TimedOut:
 @final
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The connection is gone. `sent`: whether the request may have reached the peer."""
+    """The connection is gone. `sent`: whether the request may have reached the peer. `cause`: what the SDK said."""
 
     sent: bool
+    cause: Exception | None = field(default=None, repr=False, compare=False)
 
 
 @final
@@ -82,6 +83,31 @@ class NotFinal:
 Fault: TypeAlias = PeerError | TimedOut | Lost | Unparsable | NotFinal
 
 
+class Refused(Exception):  # noqa: N818  # a way out through the SDK's code, not an error
+    """The gate lets nothing more of this call out. `limit` says what there is nothing left of."""
+
+    def __init__(self, limit: Literal["attempts", "seconds"]) -> None:
+        super().__init__(limit)
+        self.limit: Literal["attempts", "seconds"] = limit
+
+
+class Gate(Protocol):
+    """Stands before each `tools/call` of one guarded call, rounds and resends included, and counts them."""
+
+    sent: int
+    """How many were let out."""
+    answered: bool
+    """Whether there was an answer that the SDK could parse; a round's is one."""
+
+    def open(self) -> None:
+        """Let one out.
+
+        Raises:
+            Refused: There is to be no more.
+        """
+        ...
+
+
 class Seam(Protocol):
     """What the guard needs of a target."""
 
@@ -105,8 +131,14 @@ class Seam(Protocol):
         """Whether the target itself lists again and resends after -32020 (specification 2026-07-28)."""
         ...
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer | Fault:
-        """Send one `tools/call`, past the SDK's own output check."""
+    async def call(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
+        """Make one call, past the SDK's own output check; each `tools/call` that it sends passes the gate.
+
+        Raises:
+            Refused: The gate let it not pass.
+        """
         ...
 
     async def page(self, cursor: str | None) -> Page | Fault:

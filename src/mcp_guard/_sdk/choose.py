@@ -20,7 +20,7 @@ def seam_of(target: object, seam: SeamName = "auto") -> Seam:
         raise ValueError(f"seam is {seam!r}; it takes 'auto', 'send_request' or 'call_tool'")
     if hasattr(type(target), "judge"):
         raise TypeError("this session is guarded already; guard what it wraps, its .target")
-    if type(target).__module__.partition(".")[0] == "fastmcp":
+    if type(target).__module__.partition(".")[0] == "fastmcp" and hasattr(type(target), "session"):
         raise TypeError("guard() takes no fastmcp.Client: guard the mcp session inside it, `client.session`")
     chosen: Seam = sdk().seam_of(target, seam)
     return chosen

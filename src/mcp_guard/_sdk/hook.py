@@ -1,4 +1,4 @@
-"""Takes the SDK's own output check over, on one session object, while guarded calls are under way on it.
+"""Takes over, on one session object, how it sends and checks, while guarded calls are under way on it.
 
 Keyed by task and tool name, not by context variable: a callback of the same call that calls another tool unguarded, in
 a task of its own, is still checked by the SDK.
@@ -6,6 +6,7 @@ a task of its own, is still checked by the SDK.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,25 +14,56 @@ from typing import Any, Final
 
 import anyio
 
+from mcp_guard._sdk import Gate
+
+_SEND: Final = "send_request"
+_NOT_WRITTEN: Final = (anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionRefusedError)
+"""What writing to a transport raises where it took nothing."""
+
 
 @dataclass(slots=True)
 class Seen:
     """What was seen of one guarded call: whether the SDK asked for its check; the last answer, as sent and parsed."""
 
+    gate: Gate
+    outer: Seen | None = None
+    """Of a guard that this call goes through as well: there it is the same request."""
     checked: bool = False
     body: Any = None
     parsed: Any = None
+    unsent: Exception | None = None
+    """What the last request ended in, where it is certain that the transport was never given it."""
+
+    def sending(self) -> None:
+        """Pass the gate of the innermost guard; the others only count.
+
+        Raises:
+            Refused: It is not to be sent.
+        """
+        self.gate.open()
+        outer = self.outer
+        while outer is not None:
+            outer.gate.sent += 1
+            outer = outer.outer
+
+    def heard(self, body: Any, parsed: Any) -> None:
+        """Note an answer that the SDK could parse."""
+        self.body, self.parsed = body, parsed
+        seen: Seen | None = self
+        while seen is not None:
+            seen.gate.answered = True
+            seen = seen.outer
 
 
 class Hook:
-    """Stands in place of a session's output check, and of its `send_request` where the answers are to be seen."""
+    """Stands in place of a session's `send_request` and, where it has one, of its output check."""
 
-    def __init__(self, session: Any, check: str, send: str | None = None) -> None:
+    def __init__(self, session: Any, check: str) -> None:
         self._session = session
-        self._check: Callable[[str, Any], Awaitable[None]] = getattr(session, check)
-        self._send: Callable[..., Awaitable[Any]] | None = None if send is None else getattr(session, send)
+        self._check: Callable[[str, Any], Awaitable[None]] | None = getattr(session, check, None)
+        self._send: Callable[..., Awaitable[Any]] = getattr(session, _SEND)
         self._active: dict[tuple[int, str], Seen] = {}
-        mine: dict[str, Any] = {check: self._on_check, **({} if send is None else {send: self._on_send})}
+        mine: dict[str, Any] = {_SEND: self._on_send, **({} if self._check is None else {check: self._on_check})}
         # what the session itself had there, and gets back
         self._own = {method: _attributes(session).get(method) for method in mine}
         for method, replacement in mine.items():
@@ -40,23 +72,33 @@ class Hook:
     async def _on_check(self, name: str, result: Any) -> None:
         seen = self._active.get((anyio.get_current_task().id, name))
         if seen is None:
-            await self._check(name, result)
+            await self._check(name, result)  # type: ignore[misc]  # there where it is called
         else:
             seen.checked = True
 
     async def _on_send(self, request: Any, result_type: Any, *args: Any, **kwargs: Any) -> Any:
-        name = getattr(getattr(request, "params", None), "name", None)
+        asked = getattr(request, "root", request)
+        name = getattr(getattr(asked, "params", None), "name", None)
         seen = self._active.get((anyio.get_current_task().id, name)) if isinstance(name, str) else None
-        if seen is not None and request.method == "tools/call":
-            result_type = _Seeing(result_type, seen)
-        return await self._send(request, result_type, *args, **kwargs)  # type: ignore[misc]  # there where it is called
+        if seen is None or asked.method != "tools/call":
+            return await self._send(request, result_type, *args, **kwargs)
+        seen.sending()
+        seen.unsent = None
+        handled, is_closed = sys.exc_info()[1], _is_closed(self._session)
+        try:
+            return await self._send(request, _Seeing(result_type, seen), *args, **kwargs)
+        except Exception as exc:
+            cause = None if exc.__context__ is handled else exc.__context__
+            if is_closed or isinstance(exc, _NOT_WRITTEN) or isinstance(cause, _NOT_WRITTEN):
+                seen.unsent = exc
+            raise
 
     @contextmanager
-    def passing(self, name: str) -> Generator[Seen]:
-        """While this is open, results of this tool in this task pass."""
+    def passing(self, name: str, gate: Gate) -> Generator[Seen]:
+        """While this is open, calls of this tool in this task pass through the gate, and their results unchecked."""
         key = (anyio.get_current_task().id, name)
         outer = self._active.get(key)
-        seen = self._active[key] = Seen()
+        seen = self._active[key] = Seen(gate, outer)
         try:
             yield seen
         finally:
@@ -88,8 +130,13 @@ class _Seeing:
     def model_validate(self, body: Any, **options: Any) -> Any:
         parse = getattr(self._result_type, "validate_python", None) or self._result_type.model_validate
         parsed = parse(body, **options)
-        self._seen.body, self._seen.parsed = body, parsed
+        self._seen.heard(body, parsed)
         return parsed
+
+
+def _is_closed(session: Any) -> bool:
+    """Whether a 2.x session knows that its connection is gone: then it refuses a request before it writes it."""
+    return getattr(getattr(session, "_dispatcher", None), "_closed", False) is True
 
 
 def _attributes(session: object) -> dict[str, Any]:
@@ -99,8 +146,8 @@ def _attributes(session: object) -> dict[str, Any]:
 _HOOKS: Final[dict[int, Hook]] = {}  # only while calls are under way, so no session is kept alive
 
 
-def hook_of(session: Any, check: str, send: str | None = None) -> Hook:
+def hook_of(session: Any, check: str) -> Hook:
     """The hook of a session: one, however many guards there are. Call `passing` on it at once."""
     if (hook := _HOOKS.get(id(session))) is None:
-        hook = _HOOKS[id(session)] = Hook(session, check, send)
+        hook = _HOOKS[id(session)] = Hook(session, check)
     return hook

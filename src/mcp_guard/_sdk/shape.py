@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
+import anyio
 import pydantic
 
-from mcp_guard._sdk import Unparsable
+from mcp_guard._sdk import Fault, Lost, TimedOut, Unparsable
 
 _CODES: Final = {
     "content": "content_type",
@@ -51,6 +52,13 @@ def unparsable(exc: pydantic.ValidationError) -> Unparsable | None:
     # of a union of answers, what it is no CallToolResult for
     errors = [e for e in errors if e["loc"][:1] == ("CallToolResult",)] or errors
     return Unparsable(tuple(sorted({_code(e) for e in errors})) or ("unparsable",))
+
+
+def transport_fault(exc: Exception) -> Fault | None:
+    """What an exception means that comes from below the SDK, out of the transport; `None`: it does not."""
+    if isinstance(exc, (anyio.ClosedResourceError, anyio.BrokenResourceError, ConnectionError)):
+        return Lost(sent=True)
+    return TimedOut() if isinstance(exc, TimeoutError) else None
 
 
 def _code(error: dict[str, Any]) -> str:

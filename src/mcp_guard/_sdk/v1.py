@@ -7,7 +7,6 @@ import logging
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-import anyio
 import pydantic
 from mcp import ClientSession, types
 from mcp.shared.exceptions import McpError
@@ -15,9 +14,9 @@ from mcp.shared.message import SessionMessage
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY
-from mcp_guard._sdk import Answer, Fault, Lost, Page, PeerError, Seam, SeamName, TimedOut
+from mcp_guard._sdk import Answer, Fault, Gate, Lost, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of
-from mcp_guard._sdk.shape import places, refuse, require, unparsable
+from mcp_guard._sdk.shape import places, refuse, require, transport_fault, unparsable
 
 _CHECK = "_validate_tool_result"
 
@@ -39,9 +38,8 @@ def seam_of(target: object, seam: SeamName) -> Seam:
         raise refuse(target)
     if seam == "call_tool":
         require(session, _CHECK, ["self", "name", "result"])
-        return CallTool(session)
     require(session, "send_request", ["self", "request", "result_type"])
-    return SendRequest(session)
+    return CallTool(session) if seam == "call_tool" else SendRequest(session)
 
 
 class SendRequest:
@@ -63,7 +61,9 @@ class SendRequest:
                 'guard(..., seam="call_tool") goes through it',
             )
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+    async def call(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
         """Send one `tools/call`, and give the answer as the dict that came."""
         more = {k: v for k, v in options.items() if k != "meta"}
         if unknown := sorted(more.keys() - {"progress_callback"}):
@@ -74,7 +74,14 @@ class SendRequest:
             arguments=arguments,
             _meta=None if meta is None else types.RequestParams.Meta(**meta),
         )
-        answer = await self._send(types.CallToolRequest(method="tools/call", params=params), **more)
+        request = types.CallToolRequest(method="tools/call", params=params)
+        with hook_of(self._session, _CHECK).passing(name, gate) as seen:
+            try:
+                answer = await self._send(request, **more)
+            except Exception as exc:
+                if exc is seen.unsent:
+                    return Lost(sent=False, cause=exc)
+                raise
         return Answer(answer, answer)
 
     async def page(self, cursor: str | None) -> Page:
@@ -101,9 +108,7 @@ class SendRequest:
             if error.code == types.CONNECTION_CLOSED and error.message == "Connection closed":
                 return Lost(sent=True)
             return PeerError(error.code, error.message, error.data)
-        if isinstance(exc, (anyio.ClosedResourceError, anyio.BrokenResourceError)):
-            return Lost(sent=False)  # only writing the request raises these
-        return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else None
+        return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else transport_fault(exc)
 
     def to_sdk(self, answer: Any) -> types.CallToolResult:
         """The answer as the SDK's own result.
@@ -136,10 +141,17 @@ class CallTool(SendRequest):
         self._session = session
         self.call_tool = session.call_tool
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+    async def call(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
         """Send one `tools/call`, and give the SDK's result."""
-        with hook_of(self._session, _CHECK).passing(name):
-            return Answer(await self.call_tool(name, arguments, **options))
+        with hook_of(self._session, _CHECK).passing(name, gate) as seen:
+            try:
+                return Answer(await self.call_tool(name, arguments, **options))
+            except Exception as exc:
+                if exc is seen.unsent:
+                    return Lost(sent=False, cause=exc)
+                raise
 
 
 SESSION_OPTIONS: Final = frozenset(inspect.signature(ClientSession).parameters) - {"read_stream", "write_stream"}
@@ -161,6 +173,19 @@ async def shake_hands(target: ClientSession) -> None:
 def to_message(frame: dict[str, Any]) -> SessionMessage:
     """A JSON-RPC message as the SDK's transports hand it over."""
     return SessionMessage(types.JSONRPCMessage.model_validate(frame))
+
+
+def to_item(line: str) -> SessionMessage | Exception:
+    """A line of a server's as the SDK's transports hand it over: a message, or what parsing it cost."""
+    try:
+        return SessionMessage(types.JSONRPCMessage.model_validate_json(line))
+    except ValueError as error:  # pydantic.ValidationError is one
+        return error
+
+
+def to_line(item: SessionMessage) -> str:
+    """A session's message as the line that the SDK's transports make of it."""
+    return item.message.model_dump_json(by_alias=True, exclude_none=True)
 
 
 def refused(page: dict[str, Any], _protocol: str) -> list[tuple[int | str, ...]]:

@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any, Final
 
-import anyio
 import mcp_types as types
 import pydantic
 from mcp import Client, ClientSession, InputRequiredRoundsExceededError, MCPError
@@ -22,9 +21,9 @@ from mcp_types import methods
 
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY, MODERN
-from mcp_guard._sdk import Answer, Fault, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
+from mcp_guard._sdk import Answer, Fault, Gate, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of
-from mcp_guard._sdk.shape import places, refuse, require, unparsable
+from mcp_guard._sdk.shape import places, refuse, require, transport_fault, unparsable
 
 _CLOSED: Final = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """How the SDK begins the error for a request whose connection, or stream of its own, is gone."""
@@ -91,13 +90,23 @@ class SessionSeam:
     def _live(self) -> ClientSession:
         return self._session
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+    async def call(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
         """Send one `tools/call`, and give the SDK's result with the answer that it was made of."""
-        return await self._passed(name, arguments, {"allow_input_required": True, "allow_claimed": True, **options})
+        by_hand = {"allow_input_required": True, "allow_claimed": True, **options}
+        return await self._passed(name, arguments, by_hand, gate)
 
-    async def _passed(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
-        with hook_of(self._live(), _CHECK, _SEND).passing(name) as seen:
-            result = await self.call_tool(name, arguments, **options)
+    async def _passed(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
+        with hook_of(self._live(), _CHECK).passing(name, gate) as seen:
+            try:
+                result = await self.call_tool(name, arguments, **options)
+            except Exception as exc:
+                if exc is seen.unsent:
+                    return Lost(sent=False, cause=exc)
+                raise
         if isinstance(result, types.CallToolResult) and not result.is_error and not seen.checked:
             logger.log(
                 logging.WARNING,
@@ -136,9 +145,7 @@ class SessionSeam:
             return NotFinal("input_required")
         if isinstance(exc, UnexpectedClaimedResult):
             return NotFinal("task")
-        if isinstance(exc, (anyio.ClosedResourceError, anyio.BrokenResourceError)):
-            return Lost(sent=True)
-        return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else None
+        return unparsable(exc) if isinstance(exc, pydantic.ValidationError) else transport_fault(exc)
 
     def to_sdk(self, answer: Any) -> Any:
         """The answer as the SDK's own result, which it is unless it was taken from the wire.
@@ -178,9 +185,11 @@ class ClientSeam(SessionSeam):
             self._checked = session
         return session
 
-    async def call(self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any]) -> Answer:
+    async def call(
+        self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
+    ) -> Answer | Fault:
         """Send one `tools/call`, rounds and all, and give the SDK's result with the answer that it was made of."""
-        return await self._passed(name, arguments, options)
+        return await self._passed(name, arguments, options, gate)
 
     async def page(self, cursor: str | None) -> Page:
         """Read one page of `tools/list`, past the client's own cache: the guard keeps the contracts."""
@@ -211,6 +220,19 @@ async def shake_hands(_target: Client) -> None:
 def to_message(frame: dict[str, Any]) -> SessionMessage:
     """A JSON-RPC message as the SDK's transports hand it over."""
     return SessionMessage(types.jsonrpc_message_adapter.validate_python(frame, by_name=False))
+
+
+def to_item(line: str) -> SessionMessage | Exception:
+    """A line of a server's as the SDK's transports hand it over: a message, or what parsing it cost."""
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except ValueError as error:  # pydantic.ValidationError is one
+        return error
+
+
+def to_line(item: SessionMessage) -> str:
+    """A session's message as the line that the SDK's transports make of it."""
+    return item.message.model_dump_json(by_alias=True, exclude_unset=True)
 
 
 def refused(page: dict[str, Any], protocol: str) -> list[tuple[int | str, ...]]:
