@@ -7,6 +7,9 @@
 #   make check        all of these but test-lowest
 #   make coverage     the suite on both majors, and what it does not reach
 #   make conformance  the official conformance suite, with the guard and without: docs/conformance.md (needs npm)
+#   make fuzz         schemas and values against plain jsonschema, RUNS=1000 of each kind: docs/fuzzing.md
+#   make fuzz-atheris the same and any bytes, guided by coverage, RUNS=1000 of each target (Linux on x86_64)
+#   make faults       docs/faults.md: what each fault does to a plain session, and to a guarded one
 #   make format       let ruff put the code in order
 #   make clean        remove all that was made here
 #
@@ -14,6 +17,8 @@
 
 PYTHON ?= python3
 ARGS ?=
+RUNS ?= 1000
+TARGETS ?= parse text result schema agree
 
 MAKEFLAGS += --no-print-directory
 SHELL := /bin/sh
@@ -21,12 +26,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 MCP2 := .venv-mcp2/bin
 MCP1 := .venv-mcp1/bin
-EXAMPLES := $(wildcard examples conformance)
+EXAMPLES := $(wildcard examples conformance fuzz scripts)
 # each seam is written against one major, and checked against no other
 SEAM1 := src/mcp_guard/_sdk/v1.py
 SEAM2 := src/mcp_guard/_sdk/v2.py
 
-.PHONY: demo test test-lowest lint types check coverage format clean conformance
+.PHONY: demo faults test test-lowest lint types check coverage format clean conformance fuzz fuzz-atheris
 .DELETE_ON_ERROR:
 
 demo: .venv/made
@@ -63,23 +68,35 @@ coverage: .venv-mcp2/made .venv-mcp1/made
 	@COVERAGE_FILE=.coverage.1 $(MCP1)/coverage run --parallel-mode -m pytest $(ARGS)
 	@$(MCP2)/coverage combine --quiet
 	@$(MCP2)/coverage report
+	@echo "== the core alone"
+	@$(MCP2)/coverage report --fail-under=98 --include="$$(PYTHONPATH=tests $(MCP2)/python -c \
+	    'from test_project import CORE; print(*(f"src/mcp_guard/{module}.py" for module in CORE), sep=",")')"
+
+fuzz: .venv-mcp2/made
+	@FUZZ_RUNS=$(RUNS) $(MCP2)/python -m pytest tests/test_fuzz.py --hypothesis-show-statistics $(ARGS)
+
+fuzz-atheris: .venv-fuzz/made
+	@for target in $(TARGETS); do \
+	    echo "== $$target"; PYTHONPATH=tests .venv-fuzz/bin/python -m fuzz.run $$target -runs=$(RUNS) $(ARGS) || exit 1; \
+	done
 
 format: .venv-mcp2/made
 	@$(MCP2)/ruff check --fix-only .
 	@$(MCP2)/ruff format .
 
 clean:
-	rm -rf .venv* .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv* .coverage* .fuzz .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
 
 # A virtual environment is made anew whenever pyproject.toml has changed.
 .venv/made: GROUPS =
 .venv-mcp2/made: GROUPS = --group dev --group mcp2
 .venv-mcp1/made: GROUPS = --group test --group mcp1
+.venv-fuzz/made: GROUPS = --group fuzz
 .venv-mcp2-lowest/made: GROUPS = --group test --group mcp2-lowest
 .venv-mcp1-lowest/made: GROUPS = --group test --group mcp1-lowest
 
 .PRECIOUS: .venv%/made
-.venv/made .venv-mcp1/made .venv-mcp2/made .venv-mcp1-lowest/made .venv-mcp2-lowest/made: pyproject.toml src/mcp_guard/_version.py
+.venv/made .venv-mcp1/made .venv-mcp2/made .venv-mcp1-lowest/made .venv-mcp2-lowest/made .venv-fuzz/made: pyproject.toml src/mcp_guard/_version.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
 	    echo "mcp_guard needs Python 3.10 or newer, and $(PYTHON) is none; name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	@echo "== making $(@D) (once)"
@@ -91,3 +108,6 @@ clean:
 
 conformance: .venv-mcp2/made .venv-mcp1/made
 	@$(MCP2)/python conformance/run.py
+
+faults: .venv-mcp2/made .venv-mcp1/made
+	@$(MCP2)/python scripts/faults.py

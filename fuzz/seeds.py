@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 from mcp_guard._dialects import TABLES, URIS, VALUE_KEYWORDS
@@ -67,8 +68,13 @@ def _schemas() -> Iterator[bytes]:
         yield _bytes([schema, call.get("result", {}).get("structuredContent", call.get("arguments"))])
 
 
+def _choices() -> Iterator[bytes]:
+    random = Random(0)
+    yield from (random.randbytes(random.randint(200, 4_000)) for _ in range(200))
+
+
 def _bytes(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-_SEEDS: Final = {"parse": _documents, "text": _texts, "result": _results, "schema": _schemas}
+_SEEDS: Final = {"parse": _documents, "text": _texts, "result": _results, "schema": _schemas, "agree": _choices}

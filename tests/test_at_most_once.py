@@ -151,26 +151,13 @@ async def _played(scene: Scene) -> Seen:
         for budget in scene.budgets:
             await stack.enter_async_context(Budget(**budget))
         tools = await _opened(stack, scene.door, described, {**options, "hooks": [records.append]}, options)
-
-        async def call(number: int) -> None:
-            name, way = scene.calls[number]
-            for nth in range(scene.tries):
-                # said each time, since under OBSERVE the guard sets none of its own
-                timeout = {"read_timeout_seconds" if way == "call_tool" else "timeout": scene.timeout}
-                try:
-                    await getattr(tools, way)(name, {"call": number, "try": nth}, **timeout)
-                except GuardError as error:
-                    assert not error.retry_safe or error.outcome == "not_sent" or name == "read"
-                else:
-                    return
-
         if scene.at_once:
             async with anyio.create_task_group() as tasks:
                 for number in range(len(scene.calls)):
-                    tasks.start_soon(call, number)
+                    tasks.start_soon(_called, tools, scene, number)
         else:
             for number in range(len(scene.calls)):
-                await call(number)
+                await _called(tools, scene, number)
     first = [r for r in requests if not r.params.get("inputResponses")]
     return Seen(
         Counter((r.params["name"], r.arguments["call"], r.arguments["try"]) for r in first),
@@ -178,6 +165,21 @@ async def _played(scene: Scene) -> Seen:
         len(requests),
         records,
     )
+
+
+async def _called(tools: Any, scene: Scene, number: int) -> None:
+    """Make one of the calls, and try again as often as the scene says; each try is a call of its own."""
+    name, way = scene.calls[number]
+    # said each time, since under OBSERVE the guard sets none of its own
+    timeout = {"read_timeout_seconds" if way == "call_tool" else "timeout": scene.timeout}
+    for nth in range(scene.tries):
+        try:
+            await getattr(tools, way)(name, {"call": number, "try": nth}, **timeout)
+        except GuardError as error:  # noqa: PERF203  # that is what a try is
+            if error.retry_safe and error.outcome != "not_sent" and name != "read":
+                pytest.fail(f"{error!r} says that a write that was sent is safe to send again")
+        else:
+            return
 
 
 async def _opened(
@@ -224,7 +226,7 @@ RETRIED: Final = (RuntimeError, TimeoutError, ConnectionError, ValueError)
 FRUITLESS: Final = ["broken", "missing", "malformed", "internal", "code", "nothing", "hang up"]
 
 
-async def _blindly(first: list[str], fresh: bool, policy: Policy) -> tuple[int, list[str]]:  # noqa: FBT001  # one of many facts
+async def _blindly(first: list[str], fresh: bool, policy: Policy) -> tuple[int, list[str]]:
     """How often a write is sent by code that tries again, blindly, each time in a session of its own or in one."""
     sent, ended = 0, list[str]()
     async with AsyncExitStack() as stack, Budget():
@@ -232,7 +234,7 @@ async def _blindly(first: list[str], fresh: bool, policy: Policy) -> tuple[int, 
         for nth in range(5):
             if fresh or not opened:
                 chosen = ANSWERS[first[min(nth, len(first) - 1)]]
-                described = {"tools": [tool("pay", N)], "results": {"pay": chosen}}
+                described: dict[str, Any] = {"tools": [tool("pay", N)], "results": {"pay": chosen}}
                 target, server = await stack.enter_async_context(raw_session(**described))
                 opened.append((guard(target, policy=policy, timeout=1), server))
             try:

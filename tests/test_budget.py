@@ -30,7 +30,7 @@ from mcp_guard import (
     guard,
 )
 from support import HANG_UP, NOTHING, SDK_MAJOR, SESSIONS, Connect, Error, in_turn, raw_client, raw_session, tool, when
-from support.calls import N, data, every_target, guarded, made_with, only_2, said
+from support.calls import N, as_json, data, every_target, guarded, made_with, only_2, said
 from support.clock import BACKENDS, timeless, timelessly
 
 GOOD: Final = data({"n": 1})
@@ -228,13 +228,12 @@ async def test_every_call_counts_and_listings_do_not(connect: Connect, modern: b
 
 async def test_what_is_refused_before_it_is_sent_does_not_count() -> None:
     listed = [tool("t", N, inputSchema={"type": "object", "required": ["a"]})]
-    async with guarded(raw_session, tools=listed, results={"t": GOOD}) as (tools, _):
-        async with Budget(attempts=1) as budget:
-            with pytest.raises(InvalidArgumentsError):
-                await tools.call("t")
-            with pytest.raises(TypeError):
-                await tools.call("t", {"a": object()})
-            assert budget.left.attempts == 1
+    async with guarded(raw_session, tools=listed, results={"t": GOOD}) as (tools, _), Budget(attempts=1) as budget:
+        with pytest.raises(InvalidArgumentsError):
+            await tools.call("t")
+        with pytest.raises(TypeError):
+            await tools.call("t", {"a": object()})
+        assert budget.left.attempts == 1
 
 
 async def test_an_attempt_that_never_got_through_counts() -> None:
@@ -249,10 +248,9 @@ async def test_an_attempt_that_never_got_through_counts() -> None:
 
 
 async def test_an_unguarded_call_is_not_the_budgets_business() -> None:
-    async with guarded(raw_session, **serving(GOOD)) as (tools, _):
-        async with Budget(attempts=1) as budget:
-            await tools.target.call_tool("t", {})
-            assert budget.left.attempts == 1
+    async with guarded(raw_session, **serving(GOOD)) as (tools, _), Budget(attempts=1) as budget:
+        await tools.target.call_tool("t", {})
+        assert budget.left.attempts == 1
 
 
 @pytest.mark.parametrize("seam", ["send_request", "call_tool"][SDK_MAJOR - 1 :])
@@ -302,11 +300,10 @@ async def test_a_call_tool_of_somebodys_own_is_counted_though_it_sends_past_the_
 @only_2
 async def test_each_round_of_a_client_counts() -> None:
     described = serving(in_turn(ASK, ASK, GOOD), modern=True, client_options=elicited())
-    async with guarded(raw_client, **described) as (tools, server):
-        async with Budget(attempts=5) as budget:
-            assert await tools.call("t") == {"n": 1}
-            assert server.calls["t"] == 3
-            assert budget.left.attempts == 2
+    async with guarded(raw_client, **described) as (tools, server), Budget(attempts=5) as budget:
+        assert await tools.call("t") == {"n": 1}
+        assert server.calls["t"] == 3
+        assert budget.left.attempts == 2
 
 
 @only_2
@@ -327,16 +324,16 @@ async def test_a_round_that_the_budget_does_not_allow_is_not_sent_and_the_outcom
 async def test_rounds_that_the_caller_drives_count_and_are_no_repeats() -> None:
     from mcp import types
 
-    async with guarded(raw_session, **serving(in_turn(ASK, ASK, GOOD), modern=True)) as (tools, server):
-        async with Budget(attempts=3) as budget:
-            more: dict[str, Any] = {"allow_input_required": True}
-            for _ in range(2):
-                asked = await tools.call_tool("t", {}, **more)
-                assert type(asked).__name__ == "InputRequiredResult"
-                more["input_responses"] = {"a": types.ElicitResult(action="accept", content={})}
-            done = await tools.call_tool("t", {}, **more)
-            assert done.structured_content == {"n": 1}
-            assert (server.calls["t"], budget.left.attempts) == (3, 0)
+    described, budget = serving(in_turn(ASK, ASK, GOOD), modern=True), Budget(attempts=3)
+    async with guarded(raw_session, **described) as (tools, server), budget:
+        more: dict[str, Any] = {"allow_input_required": True}
+        for _ in range(2):
+            asked = await tools.call_tool("t", {}, **more)
+            assert type(asked).__name__ == "InputRequiredResult"
+            more["input_responses"] = {"a": types.ElicitResult(action="accept", content={})}
+        done = await tools.call_tool("t", {}, **more)
+        assert as_json(done)["structuredContent"] == {"n": 1}
+        assert (server.calls["t"], budget.left.attempts) == (3, 0)
 
 
 @only_2
@@ -388,7 +385,7 @@ async def test_fifty_parallel_tasks_spend_from_one_budget(connect: Connect, atte
         assert budget.left.attempts == attempts - sent
 
 
-LAYERS: Final = {
+LAYERS: Final[dict[str, dict[str, Any]]] = {
     "said by the tool": {"answer": FAILED},
     "a peer's error": {"answer": Error(-32000), "safe": ["t"]},
     "a broken contract": {"answer": BROKEN, "safe": ["t"]},
@@ -419,7 +416,7 @@ async def test_three_layers_of_three_attempts_make_six_calls_and_not_27(connect:
             for _ in range(3):
                 try:
                     await (tools.call("t") if depth == 0 else layer(depth - 1))
-                except GuardError as error:
+                except GuardError as error:  # noqa: PERF203  # that is what a layer is
                     last = error
                 else:
                     return
@@ -437,15 +434,15 @@ async def test_what_a_tool_of_this_process_calls_itself_is_inside_too() -> None:
     """A tool that is a function here, and makes calls of its own: all spend from the one budget."""
     async with guarded(raw_session, **serving(FAILED)) as (tools, server):
 
-        async def lookup(nth: int) -> None:
-            for _ in range(3):
-                with suppress(ToolExecutionError):
-                    await tools.call("t", {"nth": nth})
+        async def lookup() -> None:
+            for nth in range(3):
+                for _ in range(3):
+                    with suppress(ToolExecutionError):
+                        await tools.call("t", {"nth": nth})
 
         async with Budget(attempts=6):
             with pytest.raises(BudgetExhaustedError):
-                for nth in range(3):
-                    await lookup(nth)
+                await lookup()
         assert server.calls["t"] == 6
 
 
@@ -622,10 +619,9 @@ async def test_what_ended_otherwise_may_be_sent_again(connect: Connect, what: st
 
 
 async def test_no_arguments_are_empty_ones() -> None:
-    async with guarded(raw_session, **serving(BROKEN)) as (tools, _):
-        async with Budget():
-            await once(tools, None)
-            assert await once(tools, {}) == "repeat"
+    async with guarded(raw_session, **serving(BROKEN)) as (tools, _), Budget():
+        await once(tools, None)
+        assert await once(tools, {}) == "repeat"
 
 
 async def test_a_tool_that_is_named_safe_is_sent_again() -> None:
@@ -636,15 +632,14 @@ async def test_a_tool_that_is_named_safe_is_sent_again() -> None:
 
 
 async def test_repeats_may_be_allowed_but_not_inside_one_that_refuses_them() -> None:
-    async with guarded(raw_session, **serving(BROKEN)) as (tools, _):
-        async with Budget(repeat="allow"):
+    async with guarded(raw_session, **serving(BROKEN)) as (tools, _), Budget(repeat="allow"):
+        assert await once(tools) == "output_violation"
+        assert await once(tools) == "output_violation"
+        async with Budget():  # what happened before it, it does not know
             assert await once(tools) == "output_violation"
-            assert await once(tools) == "output_violation"
-            async with Budget():  # what happened before it, it does not know
-                assert await once(tools) == "output_violation"
-                async with Budget(repeat="allow"):
-                    assert await once(tools) == "repeat"
-            assert await once(tools) == "output_violation"
+            async with Budget(repeat="allow"):
+                assert await once(tools) == "repeat"
+        assert await once(tools) == "output_violation"
 
 
 @every_target
@@ -692,11 +687,10 @@ async def test_a_type_of_the_callers_that_does_not_fit_is_no_reason_to_run_the_t
 async def test_judge_raises_nothing_and_still_the_tool_ran_to_no_use_where_the_policy_says_so(
     policy: Any, second: str | None
 ) -> None:
-    async with guarded(raw_session, **serving(BROKEN), policy=policy) as (tools, _):
-        async with Budget():
-            judged = await tools.judge("t")
-            assert type(judged.verdict).__name__ == "Violating"
-            assert await once(tools) == second
+    async with guarded(raw_session, **serving(BROKEN), policy=policy) as (tools, _), Budget():
+        judged = await tools.judge("t")
+        assert type(judged.verdict).__name__ == "Violating"
+        assert await once(tools) == second
 
 
 NAMES: Final = [
@@ -712,11 +706,14 @@ NAMES: Final = [
 async def test_two_sessions_are_one_server_unless_their_names_differ(
     connect: Connect, first: Any, second: Any, ends: str
 ) -> None:
-    described = serving(BROKEN)
-    async with guarded(connect, **described, **first) as (one, _), guarded(connect, **described, **second) as (two, _):
-        async with Budget():
-            assert await once(one) == "output_violation"
-            assert await once(two) == ends
+    async with AsyncExitStack() as stack:
+        one, two = [
+            (await stack.enter_async_context(guarded(connect, **serving(BROKEN), **named)))[0]
+            for named in (first, second)
+        ]
+        await stack.enter_async_context(Budget())
+        assert await once(one) == "output_violation"
+        assert await once(two) == ends
 
 
 @only_2

@@ -46,7 +46,7 @@ UNAVAILABLE: Final = data({"error": {"kind": "unavailable", "retryable": True, "
 
 def report(seen: dict[int, int]) -> Any:
     """What the tool answers, by month and by how often it was asked for that."""
-    answers = {
+    answers: dict[int, list[Any]] = {
         7: [UNAVAILABLE, data({"lines": 12})],
         8: [NOTHING, data({"lines": "none"})],
         9: [UNAVAILABLE, data({"lines": 9})],
@@ -120,7 +120,7 @@ class Point:
 
 GIVEN: Final[dict[str, list[tuple[Any, Any]]]] = {
     "the same": [({"a": [1, 1.5, True, None, "x"]}, {"a": [1, 1.5, True, None, "x"]})],
-    "an array": [((1, 2), [1, 2]), ({1}, [1]), (frozenset({1}), [1]), ((n for n in (1, 2)), [1, 2])],
+    "an array": [((1, 2), [1, 2]), ({1}, [1]), (frozenset({1}), [1])],
     "its value": [(Colour.RED, "red")],
     "a string": [(Decimal("1.50"), "1.50")],
     "a string, ISO 8601": [
@@ -137,7 +137,7 @@ GIVEN: Final[dict[str, list[tuple[Any, Any]]]] = {
     ],
     "a string, read as UTF-8": [("\u00e9".encode(), "\u00e9")],
     "an object, with its aliases and without the fields that are `None`": [(Stock(count=1), {"theCount": 1})],
-    "an object, without the fields that are `None`": [(Point(1), {"x": 1})],
+    "an object": [(Point(1), {"x": 1, "y": None})],
 }
 
 
@@ -156,7 +156,8 @@ async def test_arguments_become_what_the_table_says(becomes: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given, error", [(float("nan"), InvalidArgumentsError), (float("inf"), InvalidArgumentsError), (object(), TypeError)]
+    "given, error",
+    [(float("nan"), InvalidArgumentsError), (float("inf"), InvalidArgumentsError), (object(), TypeError)],
 )
 async def test_what_is_no_json_is_refused_as_the_table_says(given: Any, error: type[Exception]) -> None:
     async with raw_session(tools=[tool("t")], results={"t": data({})}) as (session, server):

@@ -193,6 +193,32 @@ def test_engine_and_explanation_read_documents_alike(
     assert fits(Contract("t", schema, resources=resources), good, bad) == [True, False]
 
 
+NAMED_N: Final = {"$dynamicAnchor": "n", **TEXT}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$defs": {"x": {"$anchor": "n", **INTEGER}, "y": {"$anchor": "n", **TEXT}}, "$ref": "#n"},
+        {"$defs": {"x": {"$id": "n", **INTEGER}, "y": {"$id": "n", **TEXT}}, "$ref": "n"},
+        {"$id": f"{B}main", "$defs": {"x": {"$id": f"{B}main", **INTEGER}}},
+        {"$schema": DRAFT_7, "definitions": {"x": {"$id": "#n", **INTEGER}, "y": {"$id": "#n", **TEXT}}},
+        {"$schema": URIS["draft4"], "definitions": {"x": {"id": "#n", **INTEGER}, "y": {"id": "#n", **TEXT}}},
+    ],
+)
+def test_two_parts_of_one_name_make_a_schema_invalid(schema: dict[str, Any]) -> None:
+    contract = Contract("t", schema)
+    assert contract.unusable is not None
+    assert contract.unusable.reason == "invalid_schema"
+    assert contract.unusable.detail == "two of its parts or documents go by one name"
+
+
+def test_two_parts_of_one_name_that_are_equal_are_one() -> None:
+    part = {"$id": f"{B}n", "$anchor": "m", **INTEGER}
+    contract = Contract("t", {"properties": {"a": part, "b": dict(part), "c": {"$ref": f"{B}n#m"}}})
+    assert fits(contract, {"c": 1}, {"c": "x"}) == [True, False]
+
+
 @pytest.mark.parametrize(
     "schema, documents, reason",
     [
@@ -221,6 +247,7 @@ def test_engine_and_explanation_read_documents_alike(
             "invalid_schema",
         ),
         ({"items": {"$ref": f"{B}a"}}, {"a": {"$id": URIS["draft2020-12"]}}, "invalid_schema"),
+        ({"items": {"$ref": f"{B}a#n"}}, {"a": {"$defs": {"x": {"$anchor": "n"}, "y": NAMED_N}}}, "invalid_schema"),
         ({"items": {"$ref": f"{B}a"}}, {"a": {"$defs": {"x": {"$id": "json-schema:///"}}}}, "invalid_schema"),
     ],
 )

@@ -128,3 +128,12 @@ def test_the_demo_ends_in_the_error_from_near_by() -> None:
     assert explained.startswith("OutputValidationError (output_violation) of contradiction\n")
     assert re.search(r"^ +value:  0$", explained, re.MULTILINE)
     assert "#/else/properties/quantity/type" in explained
+
+
+def test_the_linter_says_nothing_of_the_canteen_made_well_and_a_lot_of_the_one_made_badly() -> None:
+    well, badly = printed("canteen.py").split("== made badly\n")
+    assert well.startswith("== made well\n0 findings\n")
+    codes = set(re.findall(r"^  ([a-z]+-[a-z]+) +\S+: ", badly, re.MULTILINE))
+    assert codes >= {"description-missing", "name-characters", "argument-untyped", "output-vacuous", "tools-alike"}
+    assert "get_menu({'day': 'sunday'}): invalid_arguments, not_sent" in well
+    assert "get_menu({'day': 'sunday'}): the data:" in badly

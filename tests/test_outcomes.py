@@ -9,6 +9,7 @@ from typing import Any, Final
 import anyio
 import mcp
 import pytest
+from typing_extensions import Self
 
 from mcp_guard import (
     ConnectionLostError,
@@ -94,7 +95,7 @@ class Failing:
             self.calls_let_through -= 1
         await self._stream.send(item)
 
-    async def __aenter__(self) -> Failing:
+    async def __aenter__(self) -> Self:
         await self._stream.__aenter__()
         return self
 

@@ -33,6 +33,7 @@ from mcp_guard import (
     RemoteRefs,
     ToolTimeoutError,
     UnusableContractError,
+    _remote,
     attach,
     connect,
     guard,
@@ -591,6 +592,13 @@ async def test_a_packed_document_is_unpacked() -> None:
         guarded(referring(site.url("/v1/n.json")), refs_to(site)) as (tools, _),
     ):
         assert await tools.call("t") == {"p0": 1}
+
+
+async def test_all_documents_of_a_contract_together_have_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_remote, "_CONTRACT_SECONDS", 0.3)
+    async with hosting(n=silent) as site:
+        reason = await reason_of(referring(site.url("/v1/n.json")), refs_to(site))
+    assert reason.endswith("not all of them came within 0.3 seconds")
 
 
 async def test_fetching_counts_in_the_time_of_the_call() -> None:

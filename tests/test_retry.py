@@ -61,7 +61,8 @@ class Sleeper:
 def patient(retries: int = 1, codes: Any = (), **options: Any) -> tuple[Retry, Sleeper]:
     """A `Retry` that waits in name alone, half of the longest wait, and what it waited."""
     sleeper = Sleeper()
-    return Retry(retries, codes, **{"sleep": sleeper, "random": lambda: 0.5, **options}), sleeper
+    given: dict[str, Any] = {"sleep": sleeper, "random": lambda: 0.5, **options}
+    return Retry(retries, codes, **given), sleeper
 
 
 def serving(answer: Any, retry: Retry, **options: Any) -> dict[str, Any]:
@@ -127,7 +128,9 @@ async def test_after_anything_else_it_is_not(connect: Connect, modern: bool, wha
 
 @pytest.mark.parametrize("first", [AGAIN, Error(-32000)], ids=["said so", "code"])
 @every_target
-async def test_a_tool_that_is_not_named_safe_is_sent_once_whatever_its_annotations(connect: Connect, first: Any) -> None:
+async def test_a_tool_that_is_not_named_safe_is_sent_once_whatever_its_annotations(
+    connect: Connect, first: Any
+) -> None:
     retry, sleeper = patient(3, codes=[-32000])
     listed = [tool("t", N, annotations={"readOnlyHint": True, "idempotentHint": True})]
     described = serving(first, retry, safe=["u", "t?"]) | {"tools": listed}

@@ -1,4 +1,4 @@
-"""`retryable` as the predicate of tenacity and of stamina, the real ones; and what a blind decorator does inside a budget."""
+"""`retryable` as the predicate of the real tenacity and stamina; what a blind decorator does inside a budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import stamina
 import tenacity
 
-from mcp_guard import Budget, BudgetExhaustedError, GuardError, GuardedSession, guard
+from mcp_guard import Budget, BudgetExhaustedError, GuardedSession, GuardError, guard
 from support import HANG_UP, NOTHING, Connect, Error, in_turn, raw_session, tool
 from support.calls import N, data, every_target, guarded, said
 from support.clock import timelessly
@@ -33,8 +33,9 @@ def worth_another_try(error: BaseException) -> bool:
 
 async def with_tenacity(attempt: Attempt, on: Any) -> Any:
     """Try three times with tenacity."""
+    chosen: Any = tenacity.retry_if_exception_type if isinstance(on, tuple) else tenacity.retry_if_exception
     retrying = tenacity.AsyncRetrying(
-        retry=tenacity.retry_if_exception(on) if callable(on) else tenacity.retry_if_exception_type(on),
+        retry=chosen(on),
         stop=tenacity.stop_after_attempt(3),
         wait=tenacity.wait_none(),
         sleep=lambda _: anyio.lowlevel.checkpoint(),
@@ -57,7 +58,7 @@ async def with_stamina(attempt: Attempt, on: Any) -> Any:
 @pytest.fixture(autouse=True)
 def stamina_does_not_wait() -> Generator[None]:
     """The same number of attempts, without their waits."""
-    with stamina.set_testing(True, attempts=3):  # noqa: FBT003  # its own signature
+    with stamina.set_testing(True, attempts=3):
         yield
 
 

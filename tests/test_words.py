@@ -88,7 +88,8 @@ LONG: Final = ["x" * 10_000, "\u202e" * 10_000, "🦀" * 10_000, "\n" * 10_000, 
 
 @pytest.mark.parametrize("raw", LONG)
 def test_every_error_is_short_and_seen_whatever_the_server_chose(raw: str) -> None:
-    place = Violation(f"/{raw}", "", "type", raw, "string", raw, _words.shown_pointer([raw] * 200, frozenset([raw])), "x")
+    shown = _words.shown_pointer([raw] * 200, frozenset([raw]))
+    place = Violation(f"/{raw}", "", "type", raw, "string", raw, shown, "x")
     choice = Violation("/a", "", "enum", [raw] * 8, "string", raw, "/a", "must be one of 8 allowed values")
     about: dict[str, Any] = {"tool": raw, "outcome": "unknown"}
     for error in (
@@ -96,7 +97,7 @@ def test_every_error_is_short_and_seen_whatever_the_server_chose(raw: str) -> No
         ToolProtocolError(code=-(10**600), message=raw, data=raw, **about),
         OutputValidationError(violations=(place,) * 20, truncated=True, **about),
         InvalidArgumentsError(violations=(place, choice, choice), **about),
-        UnusableContractError(reason="dangling_ref", detail=_words.shown_pointer([raw] * 200, frozenset([raw])), **about),
+        UnusableContractError(reason="dangling_ref", detail=shown, **about),
         ContractChangedError(changes=(Change(raw, "tool", "changed", "changed", _words.line(raw)),) * 20, **about),
     ):
         assert len(str(error)) <= 500

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_guard._contract import Contract
     from mcp_guard._facts import Change, Deviation, Problem, ToolFailure, Unusable, Violation
     from mcp_guard._failure import read_failure
+    from mcp_guard._lint import Finding, Thresholds, lint
     from mcp_guard._notifications import Notifications
     from mcp_guard._pages import Pages
     from mcp_guard._remote import RemoteRefs
@@ -69,6 +70,7 @@ _HOME = {
     "_contract": ("Contract",),
     "_facts": ("Change", "Deviation", "Problem", "ToolFailure", "Unusable", "Violation"),
     "_failure": ("read_failure",),
+    "_lint": ("Finding", "Thresholds", "lint"),
     "_notifications": ("Notifications",),
     "_pages": ("Pages",),
     "_remote": ("RemoteRefs",),
@@ -128,6 +130,7 @@ __all__ = [
     "Contracts",
     "Deviation",
     "Errored",
+    "Finding",
     "GuardError",
     "GuardedSession",
     "Hook",
@@ -147,6 +150,7 @@ __all__ = [
     "Record",
     "RemoteRefs",
     "Retry",
+    "Thresholds",
     "ToolExecutionError",
     "ToolFailure",
     "ToolNotListedError",
@@ -168,6 +172,7 @@ __all__ = [
     "connect",
     "correlation",
     "guard",
+    "lint",
     "read_failure",
 ]
 

@@ -1,4 +1,4 @@
-"""`Budget`: how many calls and how much time all that is done inside a scope may take together. Sends nothing itself."""
+"""`Budget`: how many calls and how much time everything inside a scope may take together. Sends nothing itself."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Literal, final, get_args
 
 from typing_extensions import Self
 
-Limit = Literal["attempts", "seconds", "repeat"]
+Spent = Literal["attempts", "seconds"]
 Repeat = Literal["refuse", "allow"]
 
-_CURRENT: Final[ContextVar[Budget | None]] = ContextVar("mcp_guard_budget", default=None)
+_CURRENT: Final[ContextVar[_Scope | None]] = ContextVar("mcp_guard_budget", default=None)
 _LOCK: Final = threading.Lock()  # a budget may be shared by event loops in several threads
 
 
@@ -60,6 +60,32 @@ class Deed:
 
 
 @final
+@dataclass(slots=True, eq=False)
+class _Scope:
+    """What becomes of a budget while it is spent."""
+
+    budget: Budget
+    clock: Callable[[], float]
+    outer: _Scope | None = None
+    spent: int = 0
+    deadline: float | None = None
+    fruitless: dict[Deed, dict[Server, bool]] = field(default_factory=dict[Deed, dict[Server, bool]])
+    """How the last call of each kind ended: whether it may have run to no use."""
+
+    def around(self) -> Iterator[_Scope]:
+        """This one, and all that it is inside of."""
+        scope: _Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
+
+    def left(self) -> Left:
+        """What is left of this one alone."""
+        seconds = self.budget.seconds if self.deadline is None else self.deadline - self.clock()
+        return Left(self.budget.attempts - self.spent, max(0.0, seconds))
+
+
+@final
 class Budget:
     """How many calls, and how much time, everything inside may spend together.
 
@@ -68,10 +94,10 @@ class Budget:
         async with Budget(attempts=6, seconds=45):
             ...
 
-    Every `tools/call` that a guard sends inside counts, by whatever layer and in whatever child task it is made: also an
-    attempt that never got through, each round of `input_required`, and what is sent again after -32020. Listings do not.
-    When nothing is left, a call ends in `BudgetExhaustedError`, and nothing is sent. A call that is under way when the
-    deadline passes ends in `ToolTimeoutError`. Code of the caller's own is not interrupted.
+    Every `tools/call` that a guard sends inside counts, by whatever layer and in whatever child task it is made: an
+    attempt that never got through too, each round of `input_required`, and what is sent again after -32020. Listings do
+    not. When nothing is left, a call ends in `BudgetExhaustedError`, and nothing is sent. A call that is under way when
+    the deadline passes ends in `ToolTimeoutError`. Code of the caller's own is not interrupted.
 
     Budgets nest: a call spends from all that it is inside of, so that an inner one can only narrow an outer one. A task
     that was started inside and goes on after the end still spends from it.
@@ -81,8 +107,8 @@ class Budget:
     Args:
         attempts: How many `tools/call` requests, 0 or more.
         seconds: How long, from entering; `math.inf` for no deadline.
-        repeat: ``"refuse"``: a tool that no `safe` names, and whose last call with the same arguments may have run to no
-            use (its outcome is unknown, or it ran and broke its contract), is not sent again. ``"allow"``: it is.
+        repeat: ``"refuse"``: a tool that no `safe` names, and whose last call with the same arguments may have run to
+            no use (its outcome is unknown, or it ran and broke its contract), is not sent again. ``"allow"``: it is.
         clock: Gives seconds that only go forward.
 
     Raises:
@@ -98,9 +124,9 @@ class Budget:
         repeat: Repeat = "refuse",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not isinstance(attempts, int) or isinstance(attempts, bool):
+        if isinstance(attempts, bool) or not isinstance(attempts, int):
             raise TypeError(f"Budget(attempts=) takes a whole number, not {type(attempts).__name__}")
-        if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
             raise TypeError(f"Budget(seconds=) takes a number, not {type(seconds).__name__}")
         if attempts < 0:
             raise ValueError(f"Budget(attempts=) is {attempts}; it takes 0 or more")
@@ -113,23 +139,20 @@ class Budget:
         self.attempts: Final = attempts
         self.seconds: Final = float(seconds)
         self.repeat: Final[Repeat] = repeat
-        self._clock = clock
-        self._spent = 0
-        self._deadline: float | None = None
-        self._outer: Budget | None = None
-        self._token: Token[Budget | None] | None = None
-        self._fruitless: dict[Deed, dict[Server, bool]] = {}
+        self._scope = _Scope(self, clock)
+        self._token: Token[_Scope | None] | None = None
 
     @classmethod
     def current(cls) -> Budget | None:
         """The innermost budget that this code is inside of, or `None`."""
-        return _CURRENT.get()
+        scope = _CURRENT.get()
+        return None if scope is None else scope.budget
 
     @property
     def left(self) -> Left:
         """What is left of this budget, and of those around it: whichever is less."""
-        scopes = [*self._scopes()]
-        return Left(min(b.attempts - b._spent for b in scopes), max(0.0, min(b._seconds_left() for b in scopes)))
+        each = [scope.left() for scope in self._scope.around()]
+        return Left(min(left.attempts for left in each), min(left.seconds for left in each))
 
     async def __aenter__(self) -> Self:
         """Begin: from now on the time runs.
@@ -139,9 +162,9 @@ class Budget:
         """
         if self._token is not None:
             raise RuntimeError("a Budget is entered once: it is one scope. Make another one")
-        self._outer = _CURRENT.get()
-        self._deadline = self._clock() + self.seconds
-        self._token = _CURRENT.set(self)
+        self._scope.outer = _CURRENT.get()
+        self._scope.deadline = self._scope.clock() + self.seconds
+        self._token = _CURRENT.set(self._scope)
         return self
 
     async def __aexit__(
@@ -152,7 +175,7 @@ class Budget:
         Raises:
             RuntimeError: Another task entered it, or there is one inside that was not left.
         """
-        if self._token is not None and _CURRENT.get() is self:
+        if self._token is not None and _CURRENT.get() is self._scope:
             with suppress(ValueError, RuntimeError):  # the token is of another task, or was used
                 _CURRENT.reset(self._token)
                 return
@@ -164,38 +187,29 @@ class Budget:
 
     # what follows is for the guard
 
-    def lacks(self) -> Limit | None:
+    def lacks(self) -> Spent | None:
         """What nothing is left of."""
         left = self.left
         return "seconds" if left.seconds <= 0 else "attempts" if left.attempts <= 0 else None
 
-    def spend(self) -> Limit | None:
+    def spend(self) -> Spent | None:
         """Take an attempt from each scope; from none, and what is missing, where one has nothing left."""
         with _LOCK:
-            if (limit := self.lacks()) is None:
-                for scope in self._scopes():
-                    scope._spent += 1
-            return limit
+            if (lacking := self.lacks()) is None:
+                for scope in self._scope.around():
+                    scope.spent += 1
+            return lacking
 
     def refuses(self, deed: Deed, server: Server) -> bool:
         """Whether this would be a repeat that one of the scopes does not allow."""
         return any(
             fruitless and server.may_be(other)
-            for scope in self._scopes()
-            if scope.repeat == "refuse"
-            for other, fruitless in scope._fruitless.get(deed, {}).items()
+            for scope in self._scope.around()
+            if scope.budget.repeat == "refuse"
+            for other, fruitless in scope.fruitless.get(deed, {}).items()
         )
 
     def note(self, deed: Deed, server: Server, *, fruitless: bool) -> None:
         """Note how the last call of this kind ended."""
-        for scope in self._scopes():
-            scope._fruitless.setdefault(deed, {})[server] = fruitless
-
-    def _seconds_left(self) -> float:
-        return self.seconds if self._deadline is None else self._deadline - self._clock()
-
-    def _scopes(self) -> Iterator[Budget]:
-        scope: Budget | None = self
-        while scope is not None:
-            yield scope
-            scope = scope._outer
+        for scope in self._scope.around():
+            scope.fruitless.setdefault(deed, {})[server] = fruitless

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast, final
+from typing import Any, Final, Literal, TypeAlias, TypeGuard, TypeVar, cast, final
 
 import anyio
 
@@ -79,13 +79,13 @@ class Caller:
     def _ended(self, call: Call, budget: Budget | None, decision: Decision, *, fruitless: bool) -> Record:
         """Say what became of the call, over all its attempts: to its error, to the budget, to the hooks."""
         error = decision.error
-        outcome = call.reached if error is None else error.outcome
+        outcome: errors.Outcome = call.reached if error is None else error.outcome
         # the last failure is the error itself where the attempt after it was given up
         earlier = call.failures[:-1] if call.is_over else call.failures
         if not call.is_over and (call.attempts or outcome != "not_sent"):
             call.end_attempt(error.kind if error is not None and decision.action == "raise" else None, outcome)
         if outcome in {"not_sent", "rejected"}:  # of this attempt, and an earlier one may have got further
-            outcome = max([outcome, *(a.outcome for a in call.attempts)], key=_CERTAINTY.index)
+            outcome = _CERTAINTY[max(_CERTAINTY.index(o) for o in (outcome, *(a.outcome for a in call.attempts)))]
         if error is not None and error.call_id == call.id:
             error.outcome, error.attempts = outcome, earlier
         if budget is not None and outcome != "not_sent":
@@ -96,9 +96,7 @@ class Caller:
     def _server(self) -> Server:
         return Server(self._judge.server or None, self._seam.server)
 
-    async def _tried(
-        self, call: Call, options: Mapping[str, Any], budget: Budget | None
-    ) -> errors.GuardError | None:
+    async def _tried(self, call: Call, options: Mapping[str, Any], budget: Budget | None) -> errors.GuardError | None:
         """Make one attempt after the other, as far as is allowed; why the last one brought no result, or `None`.
 
         One deadline holds for all of them, for their listings, rounds and waits.
@@ -152,9 +150,7 @@ class Caller:
             return errors.ToolTimeoutError(seconds=allowed, **call.context(outcome=call.reached))
         return error
 
-    async def _made(
-        self, call: Call, options: Mapping[str, Any], budget: Budget | None
-    ) -> errors.GuardError | None:
+    async def _made(self, call: Call, options: Mapping[str, Any], budget: Budget | None) -> errors.GuardError | None:
         began = self._clock()
         fault = await self._listing.ensure(call.tool)
         call.ms_queued += (self._clock() - began) * 1000
@@ -192,7 +188,7 @@ class Caller:
         """Why the budget does not let the call be sent, or `None`."""
         if budget is None:
             return None
-        limit = budget.lacks()
+        limit: Literal["attempts", "seconds", "repeat"] | None = budget.lacks()
         if limit is None and not call.named_safe and budget.refuses(deed_of(call), self._server()):
             limit = "repeat"
         unsent = call.context(outcome="not_sent")

@@ -226,7 +226,7 @@ class Fetcher:
         async with httpx.AsyncHTTPTransport(verify=self._context, trust_env=False) as transport:
             try:
                 response = await transport.handle_async_request(request)
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (httpx.ConnectError, httpx.ConnectTimeout, ssl.SSLError):  # older httpcore lets the last one through
                 return None
             try:
                 return await _read(response, address)

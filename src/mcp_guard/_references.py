@@ -185,12 +185,10 @@ class _Walk:
             raise Refused(first.reason, first.detail, first.value, tuple(self._lacking))
 
     def hold_apart(self) -> None:
-        """See that no two go by one address: which of them is meant would be a matter of who looks, and in what order.
+        """See that no two go by one name: which of them is meant would be a matter of who looks, and in what order.
 
-        A document can call itself, or a part of itself, by any name, also by another's.
+        A schema or a document can call itself, or a part of itself, by any name, also by another's.
         """
-        if not self._documents.used:
-            return
         published = _metaschemas()
         for address, indices in self._addresses.items():
             found = [self.nodes[index].schema for index in indices]
@@ -199,7 +197,7 @@ class _Walk:
             found += [] if given is None else [given]
             ours = address.startswith("json-schema:")  # what engines call a schema that has no name
             if ours or not all(same_json(found[0], each) for each in found[1:]):
-                raise Refused("invalid_schema", "two of the documents that it is made of go by one address", address)
+                raise Refused("invalid_schema", "two of its parts or documents go by one name", address)
 
     # the subschemas
 
@@ -279,6 +277,8 @@ class _Walk:
                         base = own_name(base, resource)
                         self._addresses.setdefault(base, []).append(index)
             self._bases.append(base)
+            for anchor in _anchors(node):
+                self._addresses.setdefault(f"{base}#{anchor}", []).append(index)
 
     # documents and dialects
 
@@ -457,6 +457,15 @@ class _Walk:
             schema["$schema"] = URIS[self.nodes[index].dialect]
         if schema.get("$ref") == "":
             schema["$ref"] = "#"
+
+
+def _anchors(node: Node) -> set[str]:
+    """The plain names of a schema, for fragments."""
+    if node.dialect in LEGACY:
+        words = [node.schema.get("id" if node.dialect == "draft4" else "$id")]
+        return {word[1:] for word in words if isinstance(word, str) and word.startswith("#")}
+    words = [node.schema.get(keyword) for keyword in ("$anchor", "$dynamicAnchor")]
+    return {word for word in words if isinstance(word, str)}
 
 
 def _is_odd(node: Node) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Awaitable, Callable, Collection, Iterable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Final, final
+from typing import Any, Final, final
 
 import anyio
 
@@ -55,23 +55,15 @@ class Retry:
     random: Callable[[], float] = field(default=random.random, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.retries, int) or isinstance(self.retries, bool):
+        if isinstance(self.retries, bool) or not isinstance(self.retries, int):
             raise TypeError(f"Retry(retries=) takes a whole number, not {type(self.retries).__name__}")
         if self.retries < 0:
             raise ValueError(f"Retry(retries=) is {self.retries}; it takes 0 or more")
-        if isinstance(self.codes, str) or not isinstance(self.codes, Iterable):
-            raise TypeError(f"Retry(codes=) takes a list of numbers, not {type(self.codes).__name__}")
-        codes = frozenset(self.codes)
-        if not all(isinstance(code, int) and not isinstance(code, bool) for code in codes):
-            raise TypeError("Retry(codes=) takes JSON-RPC error codes, whole numbers such as -32000")
-        object.__setattr__(self, "codes", codes)
-        for name, value in (("timeout", self.timeout), ("base_wait", self.base_wait), ("max_wait", self.max_wait)):
-            if value is None and name == "timeout":
-                continue
-            if not isinstance(value, (int, float)) or isinstance(value, bool):
-                raise TypeError(f"Retry({name}=) takes a number of seconds, not {type(value).__name__}")
-            if not math.isfinite(value) or value < 0:
-                raise ValueError(f"Retry({name}=) is {value}; it takes 0 or more seconds")
+        object.__setattr__(self, "codes", _codes(self.codes))
+        _seconds("base_wait", self.base_wait)
+        _seconds("max_wait", self.max_wait)
+        if self.timeout is not None:
+            _seconds("timeout", self.timeout)
         for name in ("sleep", "random"):
             if not callable(getattr(self, name)):
                 raise TypeError(f"Retry({name}=) takes a function, not {type(getattr(self, name)).__name__}")
@@ -94,3 +86,19 @@ class Retry:
                 return outcome == "not_sent"
             case _:
                 return isinstance(failure, ToolTimeoutError)
+
+
+def _codes(given: Any) -> frozenset[int]:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise TypeError(f"Retry(codes=) takes a list of numbers, not {type(given).__name__}")
+    codes = frozenset[Any](given)
+    if any(isinstance(code, bool) or not isinstance(code, int) for code in codes):
+        raise TypeError("Retry(codes=) takes JSON-RPC error codes, whole numbers such as -32000")
+    return codes
+
+
+def _seconds(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"Retry({name}=) takes a number of seconds, not {type(value).__name__}")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"Retry({name}=) is {value}; it takes 0 or more seconds")

@@ -33,10 +33,19 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from mcp_guard import _words
-from mcp_guard._facts import Change, JsonType, Problem, ToolFailure, UnusableReason, Violation
+from mcp_guard._facts import (
+    Change,
+    JsonType,
+    Problem,
+    ToolFailure,
+    UnusableReason,
+    Violation,
+    is_array,
+    is_object,
+)
 
 Outcome = Literal["not_sent", "rejected", "executed", "unknown"]
 """What became of the call at the server: never sent; refused before the tool ran; the tool ran; nobody knows."""
@@ -651,7 +660,8 @@ _CHOICES = 8
 
 def _with_choice(violation: Violation) -> str:
     """A violation for the model; the allowed values of an enum are named, so that it can correct itself."""
-    expected: list[Any] = cast("list[Any]", violation.expected) if isinstance(violation.expected, list) else []
+    asked: Any = violation.expected
+    expected = asked if is_array(asked) else []
     values: list[Any] = expected if violation.keyword == "enum" else []
     others: list[str] = []
     if violation.keyword in {"anyOf", "oneOf"}:
@@ -666,13 +676,13 @@ def _with_choice(violation: Violation) -> str:
 
 
 def _enum(schema: Any) -> list[Any]:
-    values: Any = cast("dict[str, Any]", schema).get("enum") if isinstance(schema, dict) else None
-    return cast("list[Any]", values) if isinstance(values, list) else []
+    values = schema.get("enum") if is_object(schema) else None
+    return values if is_array(values) else []
 
 
 def _kind(schema: Any) -> str:
     """An alternative that is no list of values, in our own words."""
-    kind: Any = cast("dict[str, Any]", schema).get("type") if isinstance(schema, dict) else None
+    kind = schema.get("type") if is_object(schema) else None
     if isinstance(kind, str) and kind in get_args(JsonType):
         return f"of type {kind}"
     return "what another alternative asks for"

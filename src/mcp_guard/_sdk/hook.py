@@ -109,6 +109,10 @@ class Hook:
             if not self._active:
                 self._release()
 
+    def passes(self, name: object) -> bool:
+        """Whether calls of this tool in this task pass through a gate."""
+        return (anyio.get_current_task().id, name) in self._active
+
     def _release(self) -> None:
         del _HOOKS[id(self._session)]
         for method, own in self._own.items():
@@ -141,6 +145,12 @@ def _is_closed(session: Any) -> bool:
 
 def _attributes(session: object) -> dict[str, Any]:
     return session.__dict__
+
+
+def is_passing(session: object, name: object) -> bool:
+    """Whether this task is right now making a guarded call of this tool on this session."""
+    hook = _HOOKS.get(id(session))
+    return hook is not None and hook.passes(name)
 
 
 _HOOKS: Final[dict[int, Hook]] = {}  # only while calls are under way, so no session is kept alive

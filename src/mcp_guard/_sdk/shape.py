@@ -11,6 +11,10 @@ import pydantic
 
 from mcp_guard._sdk import Fault, Lost, TimedOut, Unparsable
 
+CALL_TOOL: Final = ["self", "name", "arguments", "read_timeout_seconds", "progress_callback"]
+"""What can be given to the `call_tool` of either major by position."""
+INSTALLED_OVER: Final = "_mcp_guard_installed_over"
+"""The attribute by which a function says that `install` put it on a class, and over what."""
 _CODES: Final = {
     "content": "content_type",
     "structuredContent": "structured_not_object",
@@ -29,18 +33,35 @@ def refuse(target: object) -> TypeError:
 
 
 def require(owner: object, method: str, parameters: list[str]) -> None:
-    """Make sure that a method of the SDK's still has the shape that the seam was built for.
+    """Make sure that a method of the SDK's, on a session or a class, still has the shape that the seam was built for.
 
     Raises:
         TypeError: It has not: the SDK moved, or a subclass changed it.
     """
-    found = getattr(type(owner), method, None)
-    if inspect.iscoroutinefunction(found) and [*inspect.signature(found).parameters][: len(parameters)] == parameters:
+    kind = owner if isinstance(owner, type) else type(owner)
+    found = getattr(kind, method, None)
+    if inspect.iscoroutinefunction(found) and _takes(found, parameters):
         return
     raise TypeError(
-        f"guard() does not know this shape of {type(owner).__qualname__}: it expects the coroutine method "
+        f"mcp_guard does not know this shape of {kind.__qualname__}: it expects the coroutine method "
         f"{method}({', '.join(parameters)}); without it a result could pass unseen or be lost"
     )
+
+
+def _takes(function: Callable[..., object], parameters: list[str]) -> bool:
+    """Whether a function takes these in this order; what is put over one of the SDK's may pass them on as `*args`."""
+    found = [*inspect.signature(function).parameters.values()][: len(parameters)]
+    for parameter, name in zip(found, parameters, strict=False):  # found may be shorter
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return True
+        if parameter.name != name:
+            return False
+    return len(found) == len(parameters)
+
+
+def own_of(function: object) -> object:
+    """What stands under the function that `install` put on a class; any other function is its own."""
+    return getattr(function, INSTALLED_OVER, function)
 
 
 def unparsable(exc: pydantic.ValidationError) -> Unparsable | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any, Final, cast
 
 import pydantic
@@ -15,10 +16,10 @@ from mcp.shared.message import SessionMessage
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY
 from mcp_guard._sdk import Answer, Fault, Gate, Lost, Page, PeerError, Seam, SeamName, TimedOut
-from mcp_guard._sdk.hook import hook_of
-from mcp_guard._sdk.shape import places, refuse, require, transport_fault, unparsable
+from mcp_guard._sdk.hook import hook_of, is_passing
+from mcp_guard._sdk.shape import CALL_TOOL, own_of, places, refuse, require, transport_fault, unparsable
 
-_CHECK = "_validate_tool_result"
+_CHECK: Final = "_validate_tool_result"
 
 
 class AsSent(pydantic.BaseModel):
@@ -27,7 +28,7 @@ class AsSent(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="allow")
 
 
-def seam_of(target: object, seam: SeamName) -> Seam:
+def seam_of(target: object, seam: SeamName, own: Any = None) -> Seam:
     """The seam for a 1.x session, or for what has one as its `.session`.
 
     Raises:
@@ -36,10 +37,47 @@ def seam_of(target: object, seam: SeamName) -> Seam:
     session = target if isinstance(target, ClientSession) else getattr(target, "session", None)
     if not isinstance(session, ClientSession):
         raise refuse(target)
+    _require(session, seam)
+    return CallTool(session, own) if seam == "call_tool" else SendRequest(session, own)
+
+
+def callers(seam: SeamName) -> list[type]:
+    """The class whose `call_tool` code out of reach calls.
+
+    Raises:
+        TypeError: It is of a shape that is not known.
+    """
+    require(ClientSession, "call_tool", CALL_TOOL)
+    _require(ClientSession, seam)
+    if seam != "call_tool" and not _is_sdks(ClientSession.call_tool):
+        _say_gone_past('install(seam="call_tool")')
+    return [ClientSession]
+
+
+def is_under_way(target: object, name: object) -> bool:
+    """Whether this task is right now making a guarded call of this tool on this session."""
+    return is_passing(target, name)
+
+
+def _require(session: object, seam: SeamName) -> None:
     if seam == "call_tool":
         require(session, _CHECK, ["self", "name", "result"])
     require(session, "send_request", ["self", "request", "result_type"])
-    return CallTool(session) if seam == "call_tool" else SendRequest(session)
+
+
+def _is_sdks(call_tool: object) -> bool:
+    """Whether a `call_tool` that stands on the class is the SDK's own."""
+    # __module__ is copied by functools.wraps, and this is not
+    home = getattr(own_of(call_tool), "__globals__", {}).get("__name__")
+    return type(call_tool) is FunctionType and home == ClientSession.__module__
+
+
+def _say_gone_past(way: str) -> None:
+    logger.log(
+        logging.WARNING,
+        "ClientSession.call_tool is patched or overridden here, and this guard goes past it; %s goes through it",
+        way,
+    )
 
 
 class SendRequest:
@@ -49,17 +87,15 @@ class SendRequest:
     server = None
     resends_header_mismatch = True  # there are no such headers before 2026-07-28
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: ClientSession, own: Any = None) -> None:
         self._session = session
-        self.call_tool = session.call_tool
-        if getattr(session.call_tool, "__func__", None) is not ClientSession.call_tool or (
-            inspect.unwrap(ClientSession.call_tool).__module__ != ClientSession.__module__
+        self.call_tool: Any = session.call_tool if own is None else own.__get__(session)
+        # where it is given, `callers` has said it
+        if own is None and (
+            getattr(session.call_tool, "__func__", None) is not ClientSession.call_tool
+            or not _is_sdks(ClientSession.call_tool)
         ):
-            logger.log(
-                logging.WARNING,
-                "ClientSession.call_tool is patched or overridden here, and this guard goes past it; "
-                'guard(..., seam="call_tool") goes through it',
-            )
+            _say_gone_past('guard(..., seam="call_tool")')
 
     async def call(
         self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
@@ -137,9 +173,9 @@ class SendRequest:
 class CallTool(SendRequest):
     """Through the SDK's `call_tool`, for code that patched it; its own check is taken over while the call runs."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: ClientSession, own: Any = None) -> None:
         self._session = session
-        self.call_tool = session.call_tool
+        self.call_tool = session.call_tool if own is None else own.__get__(session)
 
     async def call(
         self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate

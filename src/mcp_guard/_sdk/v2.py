@@ -22,8 +22,8 @@ from mcp_types import methods
 from mcp_guard._log import logger
 from mcp_guard._result import LEGACY, MODERN
 from mcp_guard._sdk import Answer, Fault, Gate, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
-from mcp_guard._sdk.hook import hook_of
-from mcp_guard._sdk.shape import places, refuse, require, transport_fault, unparsable
+from mcp_guard._sdk.hook import hook_of, is_passing
+from mcp_guard._sdk.shape import CALL_TOOL, places, refuse, require, transport_fault, unparsable
 
 _CLOSED: Final = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """How the SDK begins the error for a request whose connection, or stream of its own, is gone."""
@@ -33,24 +33,52 @@ _SEND: Final = "send_request"
 _SEND_SHAPE: Final = ["self", "request", "result_type"]
 
 
-def seam_of(target: object, seam: SeamName) -> Seam:
+def seam_of(target: object, seam: SeamName, own: Any = None) -> Seam:
     """The seam for a 2.x session or `Client`, or for what has a session as its `.session`.
 
     Raises:
         TypeError: There is none, or it is of a shape that is not known.
         ValueError: The seam is not there on mcp 2.x.
     """
-    if seam == "send_request":
-        raise ValueError("seam='send_request' is for mcp 1.x: on 2.x it would go past the SDK's rounds and headers")
+    _require_seam(seam)
     if isinstance(target, Client):
-        return ClientSeam(target)
+        return ClientSeam(target, own)
     session = target if isinstance(target, ClientSession) else getattr(target, "session", None)
     if not isinstance(session, ClientSession):
         raise refuse(target)
-    return SessionSeam(session)
+    return SessionSeam(session, own)
 
 
-def _require_hooks(session: ClientSession) -> None:
+def callers(seam: SeamName) -> list[type]:
+    """The classes whose `call_tool` code out of reach calls: a client's is one call, with all its rounds.
+
+    Raises:
+        TypeError: They are of a shape that is not known.
+        ValueError: The seam is not there on mcp 2.x.
+    """
+    _require_seam(seam)
+    _require_hooks(ClientSession)
+    found: list[type] = [ClientSession, Client]
+    for kind in found:
+        require(kind, "call_tool", CALL_TOOL)
+    return found
+
+
+def is_under_way(target: ClientSession | Client, name: object) -> bool:
+    """Whether this task is right now making a guarded call of this tool on this session, or on the client's."""
+    if isinstance(target, ClientSession):
+        return is_passing(target, name)
+    with suppress(RuntimeError):  # not entered
+        return is_passing(target.session, name)
+    return False
+
+
+def _require_seam(seam: SeamName) -> None:
+    if seam == "send_request":
+        raise ValueError("seam='send_request' is for mcp 1.x: on 2.x it would go past the SDK's rounds and headers")
+
+
+def _require_hooks(session: object) -> None:
     require(session, _CHECK, _SHAPE)
     require(session, _SEND, _SEND_SHAPE)
 
@@ -66,10 +94,10 @@ async def _listening(session: ClientSession) -> AsyncGenerator[AsyncIterator[obj
 class SessionSeam:
     """For a `ClientSession`: what is not final comes back as it is, and is judged."""
 
-    def __init__(self, session: ClientSession) -> None:
+    def __init__(self, session: ClientSession, own: Any = None) -> None:
         _require_hooks(session)
         self._session = session
-        self.call_tool: Any = session.call_tool
+        self.call_tool: Any = session.call_tool if own is None else own.__get__(session)
 
     @property
     def resends_header_mismatch(self) -> bool:
@@ -94,7 +122,8 @@ class SessionSeam:
         self, name: str, arguments: dict[str, Any] | None, options: Mapping[str, Any], gate: Gate
     ) -> Answer | Fault:
         """Send one `tools/call`, and give the SDK's result with the answer that it was made of."""
-        by_hand = {"allow_input_required": True, "allow_claimed": True, **options}
+        # whatever the caller allows: what is not final is judged, and not the SDK's RuntimeError
+        by_hand = {**options, "allow_input_required": True, "allow_claimed": True}
         return await self._passed(name, arguments, by_hand, gate)
 
     async def _passed(
@@ -168,9 +197,9 @@ class SessionSeam:
 class ClientSeam(SessionSeam):
     """For a `Client`, which drives `input_required` and claims itself. Its session is there only once it is entered."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, own: Any = None) -> None:
         self._client = client
-        self.call_tool: Any = client.call_tool
+        self.call_tool: Any = client.call_tool if own is None else own.__get__(client)
         self._checked: ClientSession | None = None
 
     @property

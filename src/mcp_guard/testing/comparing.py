@@ -15,7 +15,7 @@ from mcp_guard.errors import GuardError
 from mcp_guard.testing.faults import FAULTS, Fault
 from mcp_guard.testing.server import FaultyServer
 
-_PATIENCE = 0.5
+_PATIENCE = 2.0
 """Seconds for an answer: what never comes is waited for no longer."""
 
 
@@ -49,7 +49,7 @@ async def _plain(fault: Fault) -> str:
             with anyio.move_on_after(_PATIENCE):
                 said = _described(await session.call_tool("get_stock", {"sku": "A-1"}))
     except Exception as error:  # noqa: BLE001  # whatever a plain session raises is what is to be seen
-        said = f"{type(error).__name__}: {_words.line(str(error))}"
+        said = f"{type(error).__name__}: {_words.line(str(error).partition(chr(10))[0])}"
     return said
 
 
@@ -67,4 +67,4 @@ async def _guarded(fault: Fault) -> str:
             value = await guard(session, timeout=_PATIENCE).call("get_stock", {"sku": "A-1"})
             return f"the data: {value!r}"
     except GuardError as error:
-        return f"{type(error).__name__} ({error.outcome}): {error}"
+        return f"{type(error).__name__} ({error.kind}, {error.outcome})"

@@ -1,0 +1,71 @@
+"""What each framework does with the same faults, alone and with its door: one file a framework.
+
+Such a file can be imported where its framework is not installed. It has
+
+* `NAME`: what the framework is called;
+* `LINE`: the line that a user adds;
+* `NOTE`: a sentence or two for the page, or nothing;
+* `VERSIONS`: the sets of requirements that its tests are run with, the newest first; `()` where the framework is in the
+  project's own environments anyway;
+* `alone(server)` and `guarded(server)`: coroutines that have the framework call `get_stock` of this `FaultyServer` once,
+  and tell what came of it as a `Seen`.
+
+The tests of a door are in `tests/test_door_NAME.py`, and are skipped where the framework is not installed. `make doors`
+runs them in an environment for each of the `VERSIONS`, and writes docs/doors-before-after.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+ARGUMENTS: Final = {"sku": "A-1"}
+GOOD: Final = {"sku": "A-1", "quantity": 3}
+"""What `get_stock` answers to them."""
+TIMEOUT: Final = 0.5
+"""Seconds that a call may take, where the framework can be told. Nothing that is tested hangs on how long it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A row of the table: what the server does, and the fault that has it do so."""
+
+    name: str
+    fault: str | None
+
+
+CASES: Final = (
+    Case("sends a valid result", None),
+    Case("breaks its schema", "wrong_type"),
+    Case("breaks its schema, and lists the tool on page 2", "page_two"),
+    Case("sends the data as text alone", "text_only"),
+    Case("answers in words instead of data", "text_prose"),
+    Case("sends data without `content`", "content_missing"),
+    Case("says `isError`", "error_prose"),
+    Case("says `isError`, with instructions for the model", "injection_in_error"),
+    Case("says `isError`, with terminal sequences", "ansi_in_error"),
+    Case("answers with a JSON-RPC error, with instructions for the model", "injection_in_rpc_error"),
+    Case("does its work, and never answers", "silent_after_work"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came of one call that a framework made."""
+
+    runs: int
+    """How often the tool did its work."""
+    told: str | None = None
+    """What the model was shown as the tool's answer; `None`: nothing."""
+    failed: bool = False
+    """Whether it was shown as a failure."""
+    data: Any = None
+    """What the program got of it: an artifact, the structured content."""
+    raised: str | None = None
+    """The exception that ended the run: its class, and what it says."""
+
+
+def raised(error: BaseException) -> str:
+    """An exception as a `Seen` has it. Of a group, the one exception in it."""
+    inside = getattr(error, "exceptions", ())
+    return raised(inside[0]) if len(inside) == 1 else f"{type(error).__name__}: {error}"
