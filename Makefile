@@ -10,6 +10,8 @@
 #   make fuzz         schemas and values against plain jsonschema, RUNS=1000 of each kind: docs/fuzzing.md
 #   make fuzz-atheris the same and any bytes, guided by coverage, RUNS=1000 of each target (Linux on x86_64)
 #   make faults       docs/faults.md: what each fault does to a plain session, and to a guarded one
+#   make memory       what checking a large result costs in memory
+#   make real-servers docs/real-servers.md: `mcp-guard check` against public servers (needs npm)
 #   make format       let ruff put the code in order
 #   make clean        remove all that was made here
 #
@@ -31,7 +33,7 @@ EXAMPLES := $(wildcard examples conformance fuzz scripts)
 SEAM1 := src/mcp_guard/_sdk/v1.py
 SEAM2 := src/mcp_guard/_sdk/v2.py
 
-.PHONY: demo faults test test-lowest lint types check coverage format clean conformance fuzz fuzz-atheris
+.PHONY: demo faults real-servers test test-lowest lint types check coverage format clean conformance memory fuzz fuzz-atheris
 .DELETE_ON_ERROR:
 
 demo: .venv/made
@@ -106,8 +108,14 @@ clean:
 	@$(@D)/bin/python -m pip install --quiet --editable . $(GROUPS)
 	@touch $@
 
+memory: .venv-mcp2/made
+	@$(MCP2)/python benchmarks/memory.py
+
 conformance: .venv-mcp2/made .venv-mcp1/made
 	@$(MCP2)/python conformance/run.py
 
 faults: .venv-mcp2/made .venv-mcp1/made
 	@$(MCP2)/python scripts/faults.py
+
+real-servers: .venv-mcp2/made
+	@$(MCP2)/python scripts/real_servers.py

@@ -6,6 +6,7 @@ Run it with ``python examples/canteen.py``. Both servers are ordinary ones of th
 from __future__ import annotations
 
 import asyncio
+import importlib
 import importlib.metadata
 import logging
 from enum import Enum
@@ -15,11 +16,10 @@ from pydantic import BaseModel, Field
 
 from mcp_guard import GuardError, connect, lint
 
-MAJOR = int(importlib.metadata.version("mcp").partition(".")[0])
-if MAJOR == 1:
-    from mcp.server.fastmcp import FastMCP as Server
-else:
-    from mcp.server.mcpserver import MCPServer as Server  # type: ignore[no-redef]  # one or the other
+# the server class of the installed SDK
+_MODULES = {"1": ("mcp.server.fastmcp", "FastMCP"), "2": ("mcp.server.mcpserver", "MCPServer")}
+_module, _name = _MODULES[importlib.metadata.version("mcp").partition(".")[0]]
+Server: Any = vars(importlib.import_module(_module))[_name]
 
 
 class Day(str, Enum):
@@ -85,7 +85,7 @@ WhichDay = Annotated[Day, Field(description="The day that is asked about, such a
 
 def well_made() -> Any:
     """Five tools with enum, default, optional and list arguments, each described, each with a closed result."""
-    server: Any = Server("canteen", log_level="CRITICAL")
+    server = Server("canteen", log_level="CRITICAL")
 
     @server.tool()  # type: ignore[untyped-decorator]  # the two SDKs share no types
     def get_menu(
@@ -129,7 +129,7 @@ def well_made() -> Any:
 
 def badly_made() -> Any:
     """The same canteen, as it is often seen."""
-    server: Any = Server("canteen", log_level="CRITICAL")
+    server = Server("canteen", log_level="CRITICAL")
 
     @server.tool(description="")  # type: ignore[untyped-decorator]  # the same
     def get_menu(day: Any) -> dict[str, Any]:

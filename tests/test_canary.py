@@ -19,6 +19,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -35,6 +36,7 @@ from mcp_guard import (
     Contract,
     Contracts,
     GuardError,
+    Hook,
     Policy,
     Record,
     Verdict,
@@ -43,6 +45,7 @@ from mcp_guard import (
     guard,
 )
 from mcp_guard._verdict import as_error
+from mcp_guard.hooks import JsonlAudit, Tally, logging_hook
 from support import (
     HANG_UP,
     LEGACY,
@@ -377,7 +380,37 @@ class Told(Telling):
         yield "shown", "spans and metrics", self.text()
 
 
-HOOKS: Final[dict[str, Callable[[Path], Any]]] = {"records": lambda _: Records(), "telemetry": lambda _: Told()}
+class Fresh:
+    """A ready hook, made anew whenever it was asked what it shows."""
+
+    def __init__(self, make: Callable[[], Hook], shows: Callable[[Any], object]) -> None:
+        self._make = make
+        self._shows = shows
+        self._hook = make()
+
+    def __call__(self, record: Record) -> None:
+        """Hand a record on."""
+        self._hook(record)
+
+    def texts(self) -> Iterator[Text]:
+        """What it shows, once."""
+        yield "shown", type(self._hook).__name__, f"{self._hook} {self._hook!r} {self._shows(self._hook)}"
+        self._hook = self._make()
+
+
+def audited(folder: Path) -> Fresh:
+    """A file of records; another one each time."""
+    numbers = count(len([*folder.iterdir()]) * 1_000)
+    return Fresh(lambda: JsonlAudit(folder / f"{next(numbers)}.jsonl"), lambda audit: audit.path.read_text("utf-8"))
+
+
+HOOKS: Final[dict[str, Callable[[Path], Any]]] = {
+    "records": lambda _: Records(),
+    "telemetry": lambda _: Told(),
+    "tally": lambda _: Fresh(Tally, Tally.to_dict),
+    "audit": audited,
+    "logging": lambda _: Fresh(lambda: logging_hook(logger=logging.getLogger("canary")), repr),  # the log has its lines
+}
 """What is told of calls: makes a hook whose `texts()` are what it shows of the calls since it was last asked."""
 
 

@@ -105,6 +105,7 @@ LINE: Final = [
     "_tapped",
     "_opening",
     "_connect",
+    "_install",
     "mcp_guard",
     "testing.raw",
     "testing.faults",

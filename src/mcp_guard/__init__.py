@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcp_guard._contract import Contract
     from mcp_guard._facts import Change, Deviation, Problem, ToolFailure, Unusable, Violation
     from mcp_guard._failure import read_failure
+    from mcp_guard._install import install, uninstall, uninstalled
     from mcp_guard._lint import Finding, Thresholds, lint
     from mcp_guard._notifications import Notifications
     from mcp_guard._pages import Pages
@@ -71,6 +72,7 @@ _HOME = {
     "_facts": ("Change", "Deviation", "Problem", "ToolFailure", "Unusable", "Violation"),
     "_failure": ("read_failure",),
     "_lint": ("Finding", "Thresholds", "lint"),
+    "_install": ("install", "uninstall", "uninstalled"),
     "_notifications": ("Notifications",),
     "_pages": ("Pages",),
     "_remote": ("RemoteRefs",),
@@ -172,8 +174,11 @@ __all__ = [
     "connect",
     "correlation",
     "guard",
+    "install",
     "lint",
     "read_failure",
+    "uninstall",
+    "uninstalled",
 ]
 
 

@@ -140,7 +140,7 @@ class OtelHook:
     def _measure(self, record: Record, failed: str | None) -> None:
         tool = {_TOOL: record.tool}
         ended = {} if failed is None else {_ERROR: failed}
-        if record.attempts:
+        if any(attempt.outcome != "not_sent" for attempt in record.attempts):
             of_mcp = {_METHOD: "tools/call", _OPERATION: _EXECUTE, _PROTOCOL: record.protocol}
             self._duration.record(record.ms_wire / 1000, _given({**tool, **ended, **of_mcp}))
         counted = {"mcp_guard.verdict": record.verdict, "mcp_guard.outcome": record.outcome}

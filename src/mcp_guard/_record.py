@@ -33,7 +33,10 @@ class Place:
 @final
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One sending of a call: how it ended, and how long was waited before it, in milliseconds."""
+    """One attempt of a call, its rounds included: how it ended, and the wait before it, in milliseconds.
+
+    One that was not sent is told only where there was another.
+    """
 
     error: str | None
     outcome: Outcome
@@ -78,11 +81,11 @@ class Record:
     """What was done: ``raise``, ``report`` or ``allow``."""
     attempts: tuple[Attempt, ...] = ()
     ms_queued: float = 0.0
-    """Milliseconds before the call was sent: waiting for the tool listing above all."""
+    """Milliseconds of waiting for the tool listing, over all attempts. The waits between those are in `attempts`."""
     ms_wire: float = 0.0
-    """Milliseconds between sending and the answer."""
+    """Milliseconds between sending and the answer, over all attempts and rounds."""
     ms_check: float = 0.0
-    """Milliseconds of judging."""
+    """Milliseconds of judging, over all attempts."""
     result_bytes: int | None = None
     """Characters of text in the result, about its size in bytes."""
     blocks: tuple[tuple[str, int], ...] = ()

@@ -111,7 +111,7 @@ class Hook:
 
     def passes(self, name: object) -> bool:
         """Whether calls of this tool in this task pass through a gate."""
-        return (anyio.get_current_task().id, name) in self._active
+        return isinstance(name, str) and (anyio.get_current_task().id, name) in self._active
 
     def _release(self) -> None:
         del _HOOKS[id(self._session)]

@@ -11,10 +11,10 @@ import pydantic
 
 from mcp_guard._sdk import Fault, Lost, TimedOut, Unparsable
 
-CALL_TOOL: Final = ["self", "name", "arguments", "read_timeout_seconds", "progress_callback"]
+_CALL_TOOL: Final = ["self", "name", "arguments", "read_timeout_seconds", "progress_callback"]
 """What can be given to the `call_tool` of either major by position."""
 INSTALLED_OVER: Final = "_mcp_guard_installed_over"
-"""The attribute by which a function says that `install` put it on a class, and over what."""
+"""The attribute of a function that `install` put on a class: the function itself, and what it was put over."""
 _CODES: Final = {
     "content": "content_type",
     "structuredContent": "structured_not_object",
@@ -61,7 +61,19 @@ def _takes(function: Callable[..., object], parameters: list[str]) -> bool:
 
 def own_of(function: object) -> object:
     """What stands under the function that `install` put on a class; any other function is its own."""
-    return getattr(function, INSTALLED_OVER, function)
+    put, own = getattr(function, INSTALLED_OVER, (None, None))
+    return own if put is function else function
+
+
+def require_caller(kind: type) -> None:
+    """Make sure that a class of the SDK's has a `call_tool` of its own, of the shape that `install` knows.
+
+    Raises:
+        TypeError: It has not: the SDK moved.
+    """
+    require(kind, "call_tool", _CALL_TOOL)
+    if "call_tool" not in vars(kind):
+        raise TypeError(f"mcp_guard does not know this shape of {kind.__qualname__}: it has no call_tool of its own")
 
 
 def unparsable(exc: pydantic.ValidationError) -> Unparsable | None:

@@ -17,7 +17,7 @@ from mcp_guard._log import logger
 from mcp_guard._result import LEGACY
 from mcp_guard._sdk import Answer, Fault, Gate, Lost, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of, is_passing
-from mcp_guard._sdk.shape import CALL_TOOL, own_of, places, refuse, require, transport_fault, unparsable
+from mcp_guard._sdk.shape import own_of, places, refuse, require, require_caller, transport_fault, unparsable
 
 _CHECK: Final = "_validate_tool_result"
 
@@ -47,7 +47,7 @@ def callers(seam: SeamName) -> list[type]:
     Raises:
         TypeError: It is of a shape that is not known.
     """
-    require(ClientSession, "call_tool", CALL_TOOL)
+    require_caller(ClientSession)
     _require(ClientSession, seam)
     if seam != "call_tool" and not _is_sdks(ClientSession.call_tool):
         _say_gone_past('install(seam="call_tool")')

@@ -23,7 +23,7 @@ from mcp_guard._log import logger
 from mcp_guard._result import LEGACY, MODERN
 from mcp_guard._sdk import Answer, Fault, Gate, Lost, NotFinal, Page, PeerError, Seam, SeamName, TimedOut
 from mcp_guard._sdk.hook import hook_of, is_passing
-from mcp_guard._sdk.shape import CALL_TOOL, places, refuse, require, transport_fault, unparsable
+from mcp_guard._sdk.shape import places, refuse, require, require_caller, transport_fault, unparsable
 
 _CLOSED: Final = ("Connection closed", "SSE stream ended", "SSE stream failed")
 """How the SDK begins the error for a request whose connection, or stream of its own, is gone."""
@@ -60,7 +60,7 @@ def callers(seam: SeamName) -> list[type]:
     _require_hooks(ClientSession)
     found: list[type] = [ClientSession, Client]
     for kind in found:
-        require(kind, "call_tool", CALL_TOOL)
+        require_caller(kind)
     return found
 
 

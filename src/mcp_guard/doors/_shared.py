@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from mcp_guard._notifications import Notifications
@@ -40,6 +41,12 @@ def guarding(session: SessionT, *, kind: type[GuardedSession[Any]], **options: A
     return kind(session, seam_of(session, options.pop("seam", "auto")), **options)
 
 
+def told(error: GuardError) -> Any:
+    """An error as the SDK's own result that says `isError`, in words for the model."""
+    said = {"content": [{"type": "text", "text": error.for_model()}], "isError": True}
+    return import_module("mcp.types").CallToolResult.model_validate(said)
+
+
 class TellingSession(GuardedSession[SessionT]):
     """A guarded session whose `call_tool` raises no `GuardError`: it gives a result that says `isError`, made of
     `for_model()`. That is what frameworks have a way for to tell the model.
@@ -50,8 +57,7 @@ class TellingSession(GuardedSession[SessionT]):
         try:
             return await super().call_tool(name, *args, **options)
         except GuardError as error:
-            told = {"content": [{"type": "text", "text": error.for_model()}], "isError": True}
-            return self._seam.to_sdk(told)
+            return told(error)
 
 
 class GuardedTransport:
