@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections import Counter
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mcp_guard import (
@@ -66,6 +68,17 @@ LISTED: Final[dict[str, Any]] = {
 }
 POLICIES: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RELAY": RELAY}
 DOORS: Final = ["guard", "twice", "connect"] if SDK_MAJOR == 1 else ["guard", "twice", "connect", "client"]
+
+
+def _survives_a_hang_up() -> bool:
+    """Whether the SDK's session does, with several calls under way: some of 1.x change a dict while they walk it."""
+    if SDK_MAJOR > 1:
+        return True
+    loop: Any = vars(importlib.import_module("mcp.shared.session").BaseSession)["_receive_loop"]
+    return "in self._response_streams.items()" not in inspect.getsource(loop)
+
+
+SURVIVES: Final = _survives_a_hang_up()
 
 
 @dataclass(frozen=True)
@@ -208,6 +221,7 @@ async def _opened(
 @settings(derandomize=True, max_examples=100, deadline=None, database=None)
 @given(scene=SCENES)
 def test_a_tool_that_is_not_named_safe_is_sent_at_most_once_a_call(backend: str, scene: Scene) -> None:
+    assume(SURVIVES or not scene.at_once or "hang up" not in scene.answers)
     seen = timeless(backend, _played, scene)
     most = {"pay": 1, "read": 1 + scene.retry.retries}
     resent = 1 if seen.resent and scene.modern else 0  # the specification's own, where a header does not fit: no retry

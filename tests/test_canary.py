@@ -18,7 +18,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import reduce
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -130,7 +129,7 @@ def frame(**members: Any) -> Line:
 INTEGER: Final = {"type": "integer"}
 OPEN: Final = {"type": "object"}
 WRONG: Final = data({"a": "x"})
-DEEP: Final[Any] = reduce(lambda inner, _: [inner], range(250), CANARY)
+DEEP: Final[Any] = json.loads("[" * 250 + f'"{CANARY}"' + "]" * 250)
 
 IN_SCHEMA: Final[dict[str, Any]] = {
     "enum": asks({"enum": [CANARY]}),
@@ -294,10 +293,9 @@ def of_error(error: GuardError) -> Iterator[Text]:
     yield "shown", "args", repr(error.args)
     yield "shown", "to_dict", json.dumps(error.to_dict(), ensure_ascii=False)
     yield "shown", "explain", error.explain()
-    yield "shown", "traceback", trace(error)
     chained = RuntimeError("of the caller's own")
     chained.__cause__ = error
-    yield "shown", "traceback of what it caused", trace(chained)
+    yield "shown", "traceback, its own and of what it caused", trace(chained)
     yield f"model of {kind}", "for_model", error.for_model()
     for name, each in (("pickle", error), ("pickle of a copy", copy.deepcopy(copy.copy(error)))):
         yield f"pickle of {kind}", name, pickle.dumps(each, 0).decode("latin-1")
@@ -518,8 +516,8 @@ async def test_a_call_shows_what_the_table_lets_it_show(
     caplog.set_level(logging.DEBUG)
     found, kinds = Found(), set[str]()
     places = {w: p for w, p in PLACES.items() if p.called and p.modern <= modern and (door is connect or not p.lost)}
-    for way, policy in WAYS:
-        hooks = [make(tmp_path) for make in HOOKS.values()]
+    for way, policy in WAYS[:2] if door is raw_client else WAYS:
+        hooks = [make(tmp_path) for make in HOOKS.values()] if way == "call" else [Records()]
         async with connected(door, described(modern=modern), policy=policy, hooks=hooks, timeout=5) as (tools, server):
             for what, place in {"unlisted": Place("tool name", name=f"u-{CANARY}"), **places}.items():
                 await server.notify("notifications/message", level="error", logger=CANARY, data=CANARY)
@@ -528,7 +526,7 @@ async def test_a_call_shows_what_the_table_lets_it_show(
                 texts += [each for record in caplog.records for each in of_log(record)]
                 texts += [("shown", "warning", str(each.message)) for each in recwarn]
                 found.look(place.row, texts, what)
-                kinds |= {told for column, name, told in texts if name == "kind"}
+                kinds |= {told for _, name, told in texts if name == "kind"}
                 caplog.clear()
                 recwarn.clear()
     found.is_all(*TABLE)
@@ -589,6 +587,45 @@ async def test_a_type_of_the_callers_shows_what_the_table_lets_it_show(row: str,
     found = Found()
     found.look(row, of_error(caught.value), "into")
     found.is_all(row, but="pickle")
+
+
+def refuse(value: Any) -> Any:
+    """A caller's function that quotes what it does not like."""
+    raise ValueError(value)
+
+
+@pytest.mark.parametrize(
+    "row, items, page",
+    [
+        ("value", "hits", {"hits": CANARY}),
+        ("value", "hits", {CANARY: CANARY}),
+        ("value", "hits", {"hits": [CANARY], "next": CANARY}),
+        ("value", refuse, {"hits": CANARY}),
+    ],
+)
+async def test_a_page_shows_what_the_table_lets_it_show(row: str, items: Any, page: Any) -> None:
+    async with raw_session(tools=[{"name": "t", "inputSchema": OPEN}], results={"t": data(page)}) as (session, _):
+        pages = guard(session).paginate("t", {}, items=items, cursor="cursor", next_cursor="next")
+        with pytest.raises(GuardError) as caught:
+            assert not [item async for item in pages]
+    found = Found()
+    found.look(row, [*of_error(caught.value), ("shown", "repr of pages", repr(pages))], "page")
+    found.is_all(row)
+
+
+class Secret:
+    """What can't be sent."""
+
+
+async def test_arguments_that_are_no_json_are_not_quoted() -> None:
+    async with raw_session(tools=[{"name": "t", "inputSchema": OPEN}]) as (session, _):
+        for value in ({"a": Secret(), "b": CANARY}, {"a": f"{CANARY}\udc80".encode("utf-8", "surrogateescape")}):
+            with pytest.raises(TypeError) as caught:
+                await guard(session).call("t", value)
+            Found().look(
+                "value", [("shown", "str", str(caught.value)), ("shown", "traceback", trace(caught.value))], ""
+            )
+    assert "Unable to serialize unknown type" not in str(caught.value)
 
 
 LISTINGS: Final[dict[str, tuple[str, Any]]] = {

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import pytest
 
-from doors import ARGUMENTS, CASES, GOOD, Seen, fastmcp as framework
-from doors.fastmcp import client, transport
+from doors import ARGUMENTS, CASES, GOOD, Seen
+from doors import fastmcp as framework
+from doors.fastmcp import Raw, client, transport
 from mcp_guard import (
     ENFORCE,
     STRICT,
@@ -26,7 +25,7 @@ from mcp_guard import (
 from mcp_guard.doors.fastmcp import guarded
 from mcp_guard.testing import FaultyServer
 from mcp_guard.testing.faults import ANSI, INJECTION
-from support import NOTHING, SDK_MAJOR, RawServer, Request, in_turn, raw_transport, then_changed, tool
+from support import NOTHING, SDK_MAJOR, Request, in_turn, then_changed, tool
 from support.calls import N, data, only_2, said
 
 fastmcp: Final[Any] = pytest.importorskip("fastmcp")
@@ -41,20 +40,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return backend
 
 
-class Raw:
-    """A raw server that a transport connects to; one connection after the other."""
-
-    def __init__(self, **described: Any) -> None:
-        self.described = described
-        self.peers: list[RawServer] = []
-
-    @asynccontextmanager
-    async def transport(self) -> AsyncGenerator[Any]:
-        self.peers.append(RawServer(**self.described))
-        async with raw_transport(self.peers[-1]) as streams:
-            yield streams
-
-
 MISFIT: Final = "OutputValidationError: get_stock: the structured content does not fit its outputSchema: "
 RAN: Final = "; the tool already ran"
 NOBODY_KNOWS: Final = "; it is not known whether the tool ran"
@@ -66,7 +51,8 @@ EXPECTED: Final = {
     "text_only": Seen(1, data=GOOD),
     "text_prose": Seen(
         1,
-        raised="MissingStructuredContentError: get_stock: there is no structured content, and the text is no JSON" + RAN,
+        raised="MissingStructuredContentError: get_stock: there is no structured content, and the text is no JSON"
+        + RAN,
     ),
     "content_missing": Seen(
         1, raised=f"MalformedResultError: get_stock: the answer is no valid tool result: {LOST}{RAN}"
@@ -78,9 +64,7 @@ EXPECTED: Final = {
         0,
         raised="ToolProtocolError: get_stock: the server answered with the JSON-RPC error -32603" + NOBODY_KNOWS,
     ),
-    "silent_after_work": Seen(
-        1, raised="ToolTimeoutError: get_stock: no answer came in time (0.5 s)" + NOBODY_KNOWS
-    ),
+    "silent_after_work": Seen(1, raised="ToolTimeoutError: get_stock: no answer came in time (0.5 s)" + NOBODY_KNOWS),
 }
 
 
@@ -187,6 +171,7 @@ async def test_a_session_that_stdio_keeps_alive_is_guarded_each_time() -> None:
         await made.close()
 
 
+@only_2  # before, the proxy that FastMCP puts between has the SDK's check, and answers with its words
 async def test_a_client_of_several_servers_is_guarded_as_the_one_that_it_makes_of_them() -> None:
     command = {"command": sys.executable, "args": ["-m", "mcp_guard.testing", "wrong_type"]}
     config = {"mcpServers": {"one": command, "two": command}}

@@ -64,7 +64,7 @@ def cases(draw: st.DrawFn) -> Case:
     """Schemas of every dialect, and values of which some were made to fit."""
     dialect = draw(st.sampled_from(DIALECTS))
     made = draw(schemas(dialect))
-    return Case(made.schema, dialect, [draw(st.one_of(fitting(made), fitting(made), values())) for _ in range(3)])
+    return Case(made.schema, dialect, [draw(st.one_of(*[fitting(made)] * 4, values())) for _ in range(3)])
 
 
 @every_engine
@@ -205,3 +205,73 @@ def test_a_schema_is_usable_where_its_metaschema_takes_it(case: Case, engine: st
         if reason is None:
             for value in case.values:
                 agree(contract, case, value, may_be_undecided=True)
+
+
+# --- any bytes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_no_target_fails_on_what_fuzzing_begins_with(name: str) -> None:
+    known = [*seeds.of(name)]
+    assert len(known) > 300
+    for seed in known[:: {"schema": 16, "result": 4}.get(name, 1)]:
+        targets.TARGETS[name](seed)
+
+
+@pytest.mark.parametrize("name", targets.TARGETS)
+def test_no_target_fails_on_any_bytes(name: str) -> None:
+    @fuzz(40)
+    @given(data=st.one_of(st.binary(), values().map(lambda value: json.dumps(value).encode())))
+    def holds(data: bytes) -> None:
+        targets.TARGETS[name](data)
+
+    holds()
+
+
+# --- what was found --------------------------------------------------------------------------------------------------
+
+BOTH_KINDS: Final = {"a": {"$id": "https://schemas.example/a", "required": ["b"]}, "c": ["d"]}
+"""`referencing` fails over the list where a schema comes first, and passes by the schema where the list does."""
+
+
+@every_engine
+@pytest.mark.parametrize("known", ["draft6", "draft7", "draft2019-09"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_dependencies_of_both_kinds_are_no_reason_to_refuse_a_schema(known: Dialect, order: int, engine: str) -> None:
+    schema = {
+        "$schema": URIS[known],
+        "dependencies": dict([*BOTH_KINDS.items()][::order]),
+        "properties": {"e": {"$ref": "https://schemas.example/a"}},
+    }
+    with judged_by(engine):
+        contract = Contract("tool", schema)
+        assert contract.unusable is None
+        for value, places in (
+            ({"a": 1, "b": 1}, []),
+            ({"c": 1, "d": 1, "e": {"b": 1}}, []),
+            ({"a": 1}, [("", "required")]),
+            ({"c": 1}, [("", "dependencies")]),
+            ({"e": {}}, [("/e", "required")]),
+        ):
+            verdict = check({"content": [], "structuredContent": value}, contract)
+            assert isinstance(verdict, Violating if places else Conforming)
+            if isinstance(verdict, Violating):
+                assert [(each.pointer, each.keyword) for each in verdict.violations] == places
+
+
+@every_engine
+def test_dependencies_of_both_kinds_in_draft_4_where_a_subschema_is_never_a_boolean(engine: str) -> None:
+    schema = {
+        "$schema": URIS["draft4"],
+        "id": "https://schemas.example/root",
+        "dependencies": {"a": {"required": ["b"]}, "c": ["d"]},
+        "additionalProperties": False,
+        "items": {"id": "#item", "type": "string"},
+        "definitions": {"list": {"items": {"$ref": "#item"}}},
+    }
+    with judged_by(engine):
+        contract = Contract("tool", schema)
+        assert contract.unusable is None
+        verdict = check({"content": [], "structuredContent": {"a": 1}}, contract)
+        assert isinstance(verdict, Violating)
+        assert {each.keyword for each in verdict.violations} == {"additionalProperties", "required"}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
-import time
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeAlias
 
 import pytest
-import uvicorn
 from mcp.client import streamable_http
 
 from mcp_guard import (
@@ -25,6 +22,7 @@ from mcp_guard import (
 )
 from support import LEGACY, MODERN, SDK_MAJOR, sample_server
 from support.calls import N
+from support.serving import serving
 
 HttpAnswer: TypeAlias = Callable[[Any, Any], Awaitable[None]]
 
@@ -33,26 +31,6 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning:websockets",
     "ignore::DeprecationWarning:uvicorn",
 )
-
-
-@contextmanager
-def serving(make: Callable[[], Any], port: int = 0) -> Generator[int]:
-    """Serve an app on the loopback interface, made in a thread with an event loop of its own; gives the port."""
-    with socket.socket() as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(("127.0.0.1", port))
-        config = uvicorn.Config(make, factory=True, log_level="critical", ws="none", timeout_graceful_shutdown=0)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.01)
-        try:
-            yield bound.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join(10)
-            assert not thread.is_alive()
 
 
 def url(port: int) -> str:

@@ -11,7 +11,7 @@ import gc
 import json
 import logging
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -402,7 +402,7 @@ class Memory:
 
 
 @contextmanager
-def traced() -> Iterator[Memory]:
+def traced() -> Generator[Memory]:
     """While this is open, allocations are counted."""
     tracemalloc.start()
     try:
@@ -423,13 +423,14 @@ SHORT: Final = {
 KEPT: Final = {
     "_audit:JsonlAudit._calls": "calls under way",
     "_budget:_Scope": "the calls of one scope, which its `attempts` bound",
-    "_contract:Contract._resources": "the caller's, or what `RemoteRefs` fetched for one contract",
     "_effort:Estimator._alone": "`Limits.subschemas`, and references in a chain",
     "_effort:Estimator._recursive": "`Limits.subschemas`",
     "_effort:Estimator._roles": "`Limits.subschemas`",
     "_effort:Estimator._states": "states, and nodes in them",
     "_effort:_Role": "`Limits.schema_bytes`",
     "_explain:Explainer._documents": "two, if they are small",
+    "_install:_INSTALLED": "one, installed by the caller",
+    "_install:_Installation": "the caller's, and the classes that it patches",
     "_judge:Judge._drift": "tools; each difference is short, and there are few of one tool",
     "_judge:Judge._overrides": "the caller's",
     "_kept:Kept._used": "characters of definitions",
@@ -437,13 +438,11 @@ KEPT: Final = {
     "_lines:Lines._rest": "the same",
     "_listing:Listing._absent": "names, and their length",
     "_listing:Listing._doubted": "two reasons",
-    "_log:LoggingHook._levels": "the caller's",
     "_log:Voice._said": "things, and their length",
     "_nodes:Documents": "`Limits.explanation_steps`; closed where it is not small",
     "_nodes:Node": "the same",
     "_otel:OtelHook._recorded": "calls under way",
     "_patterns:cost_of": "patterns, and `Limits.pattern_length`",
-    "_readers:Readers._readers": "the caller's",
     "_references:Node": "`Limits.schema_bytes`",
     "_remote:RemoteRefs._fetches": "those of a minute, of which there may be so many",
     "_remote:RemoteRefs._kept": "documents, and their size",
@@ -458,6 +457,7 @@ KEPT: Final = {
     "_tally:_OfTool": "kinds of error",
     "_wire:Tap._asking": "calls under way",
     "_wire:Tap._pending": "requests",
+    "doors.openai_agents:_Calls._options": "the caller's",
     "contracts:Contracts._listed": "`Limits.tools` and `Limits.listing_bytes`, for each server of the caller's",
     "contracts:Contracts._registered": "the caller's",
     "contracts:Contracts._until": "the caller's servers",
@@ -489,18 +489,16 @@ def containers(path: Path) -> Iterator[str]:
     for node in tree.body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_container(node.value, full=False):
             yield f"{module}:{called(node.targets[0] if isinstance(node, ast.Assign) else node.target)}"
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            cached = {"cache", "lru_cache"} & {called(each) for each in node.decorator_list}
-            yield from (f"{module}:{node.name}" for _ in cached)
-        for part in ast.walk(node) if isinstance(node, ast.ClassDef) else ():
-            if not isinstance(part, (ast.Assign, ast.AnnAssign)):
-                continue
+    for function in (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)):
+        if {"cache", "lru_cache"} & {*map(called, function.decorator_list)}:
+            yield f"{module}:{function.name}"
+    for owner in (each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)):
+        for part in (each for each in ast.walk(owner) if isinstance(each, (ast.Assign, ast.AnnAssign))):
             target = part.targets[0] if isinstance(part, ast.Assign) else part.target
             of_self = isinstance(target, ast.Attribute) and called(target.value) == "self"
             made = isinstance(part.value, ast.Call) and any(k.arg == "default_factory" for k in part.value.keywords)
             if made or (of_self and is_container(part.value, full=True)):
-                yield f"{module}:{node.name}.{called(target)}"
+                yield f"{module}:{owner.name}.{called(target)}"
 
 
 def is_container(value: ast.expr | None, *, full: bool) -> bool:
@@ -509,6 +507,8 @@ def is_container(value: ast.expr | None, *, full: bool) -> bool:
         return full
     if isinstance(value, (ast.Dict, ast.List, ast.Set)):
         return full or not (value.keys if isinstance(value, ast.Dict) else value.elts)
+    if isinstance(value, ast.Call) and value.args and called(value) != "RunVar":
+        return False  # a copy of what the caller gave
     maker = value.func if isinstance(value, ast.Call) else None
     maker = maker.value if isinstance(maker, ast.Subscript) else maker
     return isinstance(maker, ast.Name) and maker.id in CONTAINERS

@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -93,7 +93,7 @@ def every_word(verdict: Verdict, contract: Contract) -> None:
 
 
 @contextmanager
-def watching(seen: list[str]) -> Iterator[None]:
+def watching(seen: list[str]) -> Generator[None]:
     """While this is open, what is opened is noted."""
     SEEN.append(seen)
     try:
@@ -137,15 +137,19 @@ def checked(cases: list[Any]) -> list[str]:
 async def called(door: Any, schemas: list[Any], *, modern: bool) -> list[str]:
     """Call tools of all schemas through a real session; what was opened meanwhile."""
     seen: list[str] = []
-    tools = [
+    tools: list[dict[str, Any]] = [
         {"name": f"t{index}", "inputSchema": {**each, "type": "object"}, "outputSchema": {"type": "object", **each}}
         for index, each in enumerate(schemas)
         if isinstance(each.get("$schema", ""), str)
     ]
-    server = {"tools": tools, "results": {each["name"]: data({"a": "x"}) for each in tools}, "modern": modern}
+    server: dict[str, Any] = {
+        "tools": tools,
+        "results": {each["name"]: data({"a": "x"}) for each in tools},
+        "modern": modern,
+    }
     if door is connect:
-        options = {"client_options": {"mode": "auto" if modern else "legacy"}} if SDK_MAJOR == 2 else {}
-        opening: Any = connect(raw_transport(RawServer(**server)), **options)
+        mode = {"mode": "auto" if modern else "legacy"} if SDK_MAJOR == 2 else None
+        opening: Any = connect(raw_transport(RawServer(**server)), client_options=mode)
     else:
         opening = door(**server)
     async with opening as opened:

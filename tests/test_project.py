@@ -107,6 +107,12 @@ LINE: Final = [
     "_connect",
     "_install",
     "mcp_guard",
+    "doors",
+    "doors._shared",
+    "doors.fastmcp",
+    "doors.langchain",
+    "doors.openai_agents",
+    "doors.pydantic_ai",
     "testing.raw",
     "testing.faults",
     "testing.server",
@@ -196,6 +202,20 @@ def test_the_line_names_each_module_once() -> None:
 def test_the_core_imports_no_sdk_and_nothing_that_waits(module: str) -> None:
     forbidden = SDK | {"anyio", "asyncio", "trio", "httpx", "httpx2", "socket", "subprocess", "threading"}
     assert not {name.partition(".")[0] for name in imports(module)} & forbidden
+
+
+DOORS: Final = [name for name in MODULES if name.startswith("doors.") and not name.startswith("doors._")]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_door_is_short_and_imported_by_nobody(door: str) -> None:
+    assert len(MODULES[door].read_text(encoding="utf-8").splitlines()) < 150
+    assert not [module for module in MODULES if door in own_imports(module)]
+
+
+def test_importing_the_doors_loads_no_framework() -> None:
+    frameworks = {"fastmcp", "langchain", "langchain_mcp_adapters", "pydantic_ai", "agents"}
+    assert not loaded_by("import " + ", ".join(f"mcp_guard.{door}" for door in DOORS)) & frameworks
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -88,7 +88,7 @@ LONG: Final = ["x" * 10_000, "\u202e" * 10_000, "🦀" * 10_000, "\n" * 10_000, 
 
 @pytest.mark.parametrize("raw", LONG)
 def test_every_error_is_short_and_seen_whatever_the_server_chose(raw: str) -> None:
-    shown = _words.shown_pointer([raw] * 200, frozenset([raw]))
+    shown = _words.shown_pointer((raw,) * 200, frozenset([raw]))
     place = Violation(f"/{raw}", "", "type", raw, "string", raw, shown, "x")
     choice = Violation("/a", "", "enum", [raw] * 8, "string", raw, "/a", "must be one of 8 allowed values")
     about: dict[str, Any] = {"tool": raw, "outcome": "unknown"}

@@ -146,13 +146,14 @@ class _Installation:
         setattr(call_tool, INSTALLED_OVER, (call_tool, own))  # with itself, as functools.wraps copies it
         return call_tool
 
-    def _guard(self, target: Any, own: Any) -> GuardedSession[Any]:
+    def _guard(self, target: object, own: Any) -> GuardedSession[Any]:
         """The guard of a session, made when it is first asked for."""
-        kept: tuple[_Installation, GuardedSession[Any]] | None = vars(target).get(_KEPT)
+        attributes = vars(target)
+        kept: tuple[_Installation, GuardedSession[Any]] | None = attributes.get(_KEPT)
         if kept is not None and kept[0] is self and kept[1].target is target:  # and no copy of another
             return kept[1]
         made = GuardedSession(target, seam_of(target, self._seam, own), **self._options)
-        vars(target)[_KEPT] = (self, made)
+        attributes[_KEPT] = (self, made)
         return made
 
 
@@ -169,7 +170,9 @@ def _fixed(value: Any) -> Any:
     """An option's value, for many sessions: what can be gone through once, or could change, is taken now."""
     if isinstance(value, dict):
         return dict(cast("dict[str, Any]", value))
-    return tuple(value) if isinstance(value, list) or hasattr(value, "__next__") else value
+    if isinstance(value, list) or hasattr(value, "__next__"):
+        return tuple(cast("list[Any]", value))
+    return value
 
 
 def _differing(wanted: dict[str, Any], present: dict[str, Any]) -> set[str]:

@@ -40,7 +40,7 @@ _PRESETS: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RE
 
 
 @final
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Call:
     """What is known of one call while it is under way."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, ove
 import pydantic
 from typing_extensions import Self, TypeForm
 
+from mcp_guard import _words
 from mcp_guard._calling import Caller, Conclude
 from mcp_guard._data import as_fact, data_of, sdk_result
 from mcp_guard._judge import Call, Judge
@@ -49,6 +50,7 @@ class _Unset:
 
 _UNSET: Final = _Unset()
 # NaN stays what it is, and is refused: as the SDK would send it, it is a null
+_UNKNOWN: Final = "Unable to serialize unknown type: "
 _ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(
     Any, config=pydantic.ConfigDict(ser_json_inf_nan="constants")
 )
@@ -337,7 +339,8 @@ class GuardedSession(Generic[TargetT]):
         if not name.isascii() and not name.encode(errors="ignore").decode() == name:
             raise ValueError("a tool's name is Unicode; this one has half of a surrogate pair in it")
         if arguments is not None and not isinstance(arguments, Mapping):
-            raise TypeError(f"the arguments of {name!r} are a dict or None, not {type(arguments).__name__}")
+            kind = type(arguments).__name__
+            raise TypeError(f"the arguments of {_words.name(name)!r} are a dict or None, not {kind}")
         call = self._judge.begin(name, None if arguments is None else _as_sent(arguments), self._seam.protocol)
         if isinstance(timeout, _Unset):
             call.timeout = None if quiet and call.policy.observes else self._timeout
@@ -489,5 +492,7 @@ def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
     try:
         sent: dict[str, Any] = _ANYTHING.dump_python(dict(arguments), mode="json", by_alias=True, exclude_none=True)
     except ValueError as exc:  # pydantic's own serialization error is one
-        raise TypeError(f"the arguments hold what no JSON can be made of: {type(exc).__name__}") from exc
+        # only its words about a type are shown: others may quote an argument
+        why = str(exc) if str(exc).startswith(_UNKNOWN) else type(exc).__name__
+        raise TypeError(f"the arguments hold what no JSON can be made of: {_words.line(why)}") from None
     return sent

@@ -5,13 +5,13 @@ Such a file can be imported where its framework is not installed. It has
 * `NAME`: what the framework is called;
 * `LINE`: the line that a user adds;
 * `NOTE`: a sentence or two for the page, or nothing;
-* `VERSIONS`: the sets of requirements that its tests are run with, the newest first; `()` where the framework is in the
-  project's own environments anyway;
+* `TESTS`: the file with the tests of its door;
+* `VERSIONS`: the sets of requirements that its tests are run with, the newest first: the table is its;
 * `alone(server)` and `guarded(server)`: coroutines that have the framework call `get_stock` of this `FaultyServer` once,
   and tell what came of it as a `Seen`.
 
-The tests of a door are in `tests/test_door_NAME.py`, and are skipped where the framework is not installed. `make doors`
-runs them in an environment for each of the `VERSIONS`, and writes docs/doors-before-after.md.
+The tests of a door are skipped where its framework is not installed. `make doors` runs them in an environment for each
+of the `VERSIONS`, and writes docs/doors-before-after.md.
 """
 
 from __future__ import annotations
@@ -63,6 +63,12 @@ class Seen:
     """What the program got of it: an artifact, the structured content."""
     raised: str | None = None
     """The exception that ended the run: its class, and what it says."""
+
+
+def patience(server: Any) -> float:
+    """Seconds that a call to this server may take: few only where it never answers, or a slow machine would be seen."""
+    faults = getattr(server, "fault", {}).values()
+    return TIMEOUT if any(fault.name.startswith("silent") for fault in faults) else 30.0
 
 
 def raised(error: BaseException) -> str:

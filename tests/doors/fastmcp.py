@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import mcp
 
-from doors import ARGUMENTS, TIMEOUT, Seen, raised
+from doors import ARGUMENTS, Seen, patience, raised
 from mcp_guard.testing import FaultyServer
+from support import RawServer, raw_transport
 
 NAME: Final = "FastMCP"
 LINE: Final = "client = guarded(Client(url))"
@@ -18,6 +19,7 @@ NOTE: Final = (
     "FastMCP's client shows nothing to a model: the table says what a program gets. An `isError` stays what it is in "
     "FastMCP, a `ToolError` or with `raise_on_error=False` a result; `policy=ENFORCE` makes it a `ToolExecutionError`."
 )
+TESTS: Final = "test_door_fastmcp.py"
 VERSIONS: Final = (
     ("fastmcp==4.2.3",),
     ("fastmcp==4.1.7",),
@@ -43,6 +45,21 @@ def transport(server: Any) -> Any:
     return InMemory()
 
 
+class Raw:
+    """A raw server for `transport`: one for each connection."""
+
+    def __init__(self, **described: Any) -> None:
+        self._described = described
+        self.peers: list[RawServer] = []
+
+    @asynccontextmanager
+    async def transport(self) -> AsyncGenerator[Any]:
+        """A connection in memory."""
+        self.peers.append(RawServer(**self._described))
+        async with raw_transport(self.peers[-1]) as streams:
+            yield streams
+
+
 def client(server: FaultyServer, **options: Any) -> Any:
     """A client that is not connected yet."""
     fastmcp: Any = importlib.import_module("fastmcp")
@@ -61,7 +78,7 @@ async def guarded(server: FaultyServer) -> Seen:
 
 async def _called(server: FaultyServer, door: Callable[[Any], Any]) -> Seen:
     try:
-        async with door(client(server, timeout=TIMEOUT)) as connected:
+        async with door(client(server, timeout=patience(server))) as connected:
             result = await connected.call_tool("get_stock", ARGUMENTS)
     except Exception as error:  # noqa: BLE001  # what it raises is what is to be told
         return Seen(server.runs["get_stock"], raised=raised(error))

@@ -105,13 +105,13 @@ class _Maker:
         """From which dialect on, up to which, and what makes some keywords."""
         for row in (
             self.type,
-            self.type,
             self.enum,
             self.bounds,
             self.multiple,
             self.lengths,
             self.pattern,
             self.sizes,
+            self.object,
             self.object,
             self.object,
             self.array,
@@ -125,8 +125,10 @@ class _Maker:
         yield 0, 2, self.dependencies
         yield 1, 4, self.constant
         yield 1, 4, self.contains
+        yield 1, 4, self.contains
         yield 1, 4, self.property_names
         yield 2, 4, self.condition
+        yield 3, 4, self.dependents
         yield 3, 4, self.dependents
         yield 3, 4, self.unevaluated
         yield 3, 4, self.unevaluated
@@ -258,17 +260,15 @@ class _Maker:
         schema: dict[str, Any] = {}
         if self.draw(st.booleans()):
             schema["properties"] = self.named(depth)
-        if self.draw(st.integers(0, 2)) == 0:
+        if self.draw(st.booleans()):
             known: list[str] = [*schema.get("properties", ())]
             names = st.sampled_from([*known, *NAMES])
             schema["required"] = self.draw(st.lists(names, min_size=1 if not self.age else 0, max_size=2, unique=True))
         if self.draw(st.integers(0, 2)) == 0:
             patterns = self.draw(st.lists(st.sampled_from([*PATTERNS]), max_size=2, unique=True))
             schema["patternProperties"] = {pattern: self.inside(depth - 1) for pattern in patterns}
-        if self.draw(st.integers(0, 2)) == 0:
-            schema["additionalProperties"] = (
-                self.draw(st.booleans()) if self.draw(st.booleans()) else self.inside(depth - 1)
-            )
+        if self.draw(st.booleans()):
+            schema["additionalProperties"] = False if self.draw(st.booleans()) else self.inside(depth - 1)
         return schema
 
     def named(self, depth: int) -> dict[str, Any]:
@@ -287,7 +287,7 @@ class _Maker:
         if self.dialect == "draft2019-09" and "items" not in schema and self.draw(st.booleans()):
             schema["additionalItems"] = self.inside(depth - 1)
         if self.draw(st.booleans()):
-            schema["uniqueItems"] = self.draw(st.booleans())
+            schema["uniqueItems"] = self.draw(st.integers(0, 5)) > 0
         return schema
 
     def contains(self, depth: int, _floor: int) -> dict[str, Any]:
@@ -428,7 +428,7 @@ def _fit_array(draw: st.DrawFn, made: Made, schema: dict[str, Any], depth: int) 
     elements = [_fit(draw, made, each, depth - 1) for each in first]
     for _ in range(draw(st.integers(0, 3))):
         elements.append(_fit(draw, made, draw(st.sampled_from(others)) if others else {}, depth - 1))
-    if elements and draw(st.integers(0, 4)) == 0:
+    if elements and draw(st.integers(0, 2)) == 0:
         elements.append(elements[0])
     return elements[: draw(st.integers(0, 4))] if draw(st.booleans()) else elements
 

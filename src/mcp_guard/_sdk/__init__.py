@@ -18,8 +18,8 @@ SeamName = Literal["auto", "send_request", "call_tool"]
 class Answer:
     """What came of a `tools/call`: the result as the seam has it, and its JSON as it was sent, where that was seen."""
 
-    result: Any
-    body: dict[str, Any] | None = None
+    result: Any = field(repr=False)
+    body: dict[str, Any] | None = field(default=None, repr=False)
 
 
 @final
@@ -27,8 +27,8 @@ class Answer:
 class Page:
     """One page of a tool listing: the entries as they came, the next page's cursor, the time to live in seconds."""
 
-    entries: Sequence[object]
-    next_cursor: str | None
+    entries: Sequence[object] = field(repr=False)
+    next_cursor: str | None = field(repr=False)
     ttl: float | None
 
 
@@ -38,8 +38,8 @@ class PeerError:
     """The peer answered with a JSON-RPC error."""
 
     code: int
-    message: str
-    data: Any
+    message: str = field(repr=False)
+    data: Any = field(repr=False)
 
 
 @final
@@ -77,7 +77,7 @@ class Unparsable:
 class NotFinal:
     """The answer asks for more, and nobody drives the rounds."""
 
-    result_type: str
+    result_type: str = field(repr=False)
 
 
 Fault: TypeAlias = PeerError | TimedOut | Lost | Unparsable | NotFinal

@@ -48,8 +48,9 @@ def told(error: GuardError) -> Any:
 
 
 class TellingSession(GuardedSession[SessionT]):
-    """A guarded session whose `call_tool` raises no `GuardError`: it gives a result that says `isError`, made of
-    `for_model()`. That is what frameworks have a way for to tell the model.
+    """A guarded session whose `call_tool` gives a result that says `isError` in place of a `GuardError`.
+
+    That is what frameworks have a way for to tell the model. Its text is that of `for_model()`.
     """
 
     async def call_tool(self, name: str, *args: Any, **options: Any) -> Any:
@@ -61,7 +62,7 @@ class TellingSession(GuardedSession[SessionT]):
 
 
 class GuardedTransport:
-    """In the place of a transport of FastMCP's: each session that it opens is guarded; all else is the transport's own."""
+    """In the place of a transport of FastMCP's: each session that it opens is guarded; all else is its own."""
 
     def __init__(self, transport: Any, wrap: Wrap, options: dict[str, Any]) -> None:
         mine = {"_inner": transport, "_wrap": wrap, "_options": options, "_changes": Notifications()}

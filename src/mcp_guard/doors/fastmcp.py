@@ -60,7 +60,7 @@ def guarded(client: ClientT, **options: Any) -> ClientT:
         return client
     one: Any = client
     if isinstance(one.transport, GuardedTransport):
-        raise ValueError("client is guarded already")
+        raise ValueError("client is guarded already")  # noqa: TRY004  # its type is right
     if one.is_connected():
         raise ValueError("client is connected; guard it before: async with guarded(client)")
     wrap = functools.partial(guarding, kind=_Session)

@@ -46,7 +46,9 @@ def guarded(target: TargetT, **options: Any) -> TargetT:
     if hasattr(target, "tool_interceptors"):
         _guard_adapters(any_target, options)
         return target
-    client = any_target if hasattr(target, "transport") or hasattr(target, "clients") else getattr(target, "client", None)
+    client = (
+        any_target if hasattr(target, "transport") or hasattr(target, "clients") else getattr(target, "client", None)
+    )
     if client is None:
         wrapped: Any = _telling(any_target, **options)
         return wrapped
@@ -61,7 +63,7 @@ def guarded(target: TargetT, **options: Any) -> TargetT:
 
 def _guard_client(client: Any, options: dict[str, Any]) -> None:
     if isinstance(client.transport, GuardedTransport):
-        raise ValueError("target is guarded already")
+        raise ValueError("target is guarded already")  # noqa: TRY004  # its type is right
     if client.is_connected():
         raise ValueError("target is connected; guard it before: async with guarded(MCPAdapter(url))")
     client.transport = GuardedTransport(client.transport, _telling, checked(options, "notifications"))
@@ -100,9 +102,7 @@ class ToolInterceptor:
         ValueError: An option has a value that is not known.
     """
 
-    def __init__(
-        self, connections: Mapping[str, Any] | None = None, *, callbacks: Any = None, **options: Any
-    ) -> None:
+    def __init__(self, connections: Mapping[str, Any] | None = None, *, callbacks: Any = None, **options: Any) -> None:
         try:
             self._sessions: Any = import_module("langchain_mcp_adapters.sessions")
             self._callbacks: Any = import_module("langchain_mcp_adapters.callbacks")

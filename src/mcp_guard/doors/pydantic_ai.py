@@ -61,7 +61,7 @@ def guarded(toolset: ToolsetT, **options: Any) -> ToolsetT:
             f"not {type(toolset).__name__}"
         )
     if isinstance(one.client.transport, GuardedTransport):
-        raise ValueError("toolset is guarded already")
+        raise ValueError("toolset is guarded already")  # noqa: TRY004  # its type is right
     if one.client.is_connected():
         raise ValueError("toolset is connected; guard it before: Agent(model, toolsets=[guarded(toolset)])")
     one.prefer_tasks = False
@@ -84,8 +84,8 @@ def _guard(toolset: Any, options: dict[str, Any]) -> None:
     toolset.for_run = for_run
 
 
-def _telling(toolset: Any, session: Any, **options: Any) -> GuardedSession[Any]:
-    guard = guarding(session, kind=_Session, **options)
+def _telling(toolset: Any, session: Any, **options: Any) -> Any:
+    guard: Any = guarding(session, kind=_Session, **options)
     guard.toolset = toolset
     return guard
 

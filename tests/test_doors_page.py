@@ -1,0 +1,63 @@
+"""docs/doors.md: the sections that need no framework do what they show, and its links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import inspect
+import io
+import re
+import runpy
+import sys
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from mcp import StdioServerParameters
+
+from mcp_guard import uninstall
+from support import Request, raw_session
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = (ROOT / "docs" / "doors.md").read_text(encoding="utf-8")
+BLOCKS: Final = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+SHOP: Final = ROOT / "examples" / "stock_server.py"
+
+
+@pytest.fixture(autouse=True)
+def left_as_it_was() -> Generator[None]:
+    """Whatever the page does: afterwards the SDK is as it was."""
+    yield
+    uninstall()
+
+
+@pytest.mark.parametrize("heading", ["Code that builds its sessions out of reach", "Groups of sessions"])
+async def test_a_section_does_what_it_shows(heading: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SHOP.parent)
+    shop = runpy.run_path(str(SHOP))
+
+    def respond(request: Request) -> Any:
+        return shop["answer"]("get_stock", request.arguments)["result"]
+
+    async def framework(sku: str) -> Any:
+        async with raw_session(tools=shop["TOOLS"], results={"get_stock": respond}) as (session, _):
+            return await session.call_tool("get_stock", {"sku": sku})
+
+    server = StdioServerParameters(command=sys.executable, args=[str(SHOP)])
+    around: dict[str, Any] = {"__name__": "page", "framework": framework, "server": server}
+    (section,) = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    for code, shown in BLOCKS.findall(section):
+        printed = io.StringIO()
+        program = compile(code, "doors.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        with contextlib.redirect_stdout(printed):
+            running = eval(program, around)  # noqa: S307  # ours
+            if inspect.isawaitable(running):
+                await running
+        assert printed.getvalue() == shown
+    assert section.count("```python") == len(BLOCKS.findall(section)) > 0
+
+
+@pytest.mark.parametrize("link", sorted({*re.findall(r"\]\((?!http)([^)#]+)", PAGE)}))
+def test_each_link_leads_somewhere(link: str) -> None:
+    assert (ROOT / "docs" / link).exists()
