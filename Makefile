@@ -6,6 +6,7 @@
 #   make lint types   what else has to be right
 #   make check        all of these but test-lowest
 #   make coverage     the suite on both majors, and what it does not reach
+#   make doors        the frameworks' doors with every version they are for: docs/doors-before-after.md
 #   make conformance  the official conformance suite, with the guard and without: docs/conformance.md (needs npm)
 #   make fuzz         schemas and values against plain jsonschema, RUNS=1000 of each kind: docs/fuzzing.md
 #   make fuzz-atheris the same and any bytes, guided by coverage, RUNS=1000 of each target (Linux on x86_64)
@@ -33,7 +34,7 @@ EXAMPLES := $(wildcard examples conformance fuzz scripts)
 SEAM1 := src/mcp_guard/_sdk/v1.py
 SEAM2 := src/mcp_guard/_sdk/v2.py
 
-.PHONY: demo faults real-servers test test-lowest lint types check coverage format clean conformance memory fuzz fuzz-atheris
+.PHONY: demo doors faults real-servers test test-lowest lint types check coverage format clean conformance memory fuzz fuzz-atheris
 .DELETE_ON_ERROR:
 
 demo: .venv/made
@@ -113,6 +114,9 @@ memory: .venv-mcp2/made
 
 conformance: .venv-mcp2/made .venv-mcp1/made
 	@$(MCP2)/python conformance/run.py
+
+doors: .venv-mcp2/made
+	@$(MCP2)/python tests/doors/run.py $(ARGS)
 
 faults: .venv-mcp2/made .venv-mcp1/made
 	@$(MCP2)/python scripts/faults.py

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import test_fuzz
 
-
-@settings(database=None, deadline=None)
-@given(case=test_fuzz.cases(), engine=st.sampled_from(test_fuzz.ENGINES))
-def _judged_alike(case: test_fuzz.Case, engine: str) -> None:
-    test_fuzz.test_what_fits_and_what_does_not_is_what_jsonschema_says.hypothesis.inner_test(case=case, engine=engine)
+_CHOSEN: Final = given(case=test_fuzz.cases(), engine=st.sampled_from(test_fuzz.ENGINES))
+_judged_alike: Any = settings(database=None, deadline=None)(_CHOSEN(test_fuzz.judge_alike))
 
 
 def agree(data: bytes) -> None:

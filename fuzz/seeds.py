@@ -42,7 +42,7 @@ def _results() -> Iterator[bytes]:
 
 
 def _texts() -> Iterator[bytes]:
-    known = [b"{}", b'{"result": 1}', b"```json\n{\"result\": [1, 2]}\n```", b'"{\\"result\\": 1}"', b"[1, 2]", b"1\x1e2"]
+    known = [b"{}", b'{"result": 1}', b'```json\n{"result": [1, 2]}\n```', b'"{\\"result\\": 1}"', b"[1, 2]", b"1\x1e2"]
     for number in range(9):
         yield from (bytes([number, number % 3]) + each for each in known)
     for call in _calls():

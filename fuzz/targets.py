@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -25,8 +25,8 @@ from mcp_guard._verdict import (
     Unfinished,
     Verdict,
     Violating,
+    as_error,
 )
-from mcp_guard.errors import GuardError
 from mcp_guard.policy import ENFORCE, Limits
 
 Target = Callable[[bytes], None]
@@ -79,7 +79,7 @@ def _is_beyond(value: Any) -> bool:
     return depth > LIMITS.depth
 
 
-# --- the readings of a text ----------------------------------------------------------------------------------------------
+# --- the readings of a text -------------------------------------------------------------------------------------------
 
 
 def _one(schema: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def text(data: bytes) -> None:
         assert same_json(verdict.value, value)
 
 
-# --- any result, any schema ----------------------------------------------------------------------------------------------
+# --- any result, any schema -------------------------------------------------------------------------------------------
 
 
 def result(data: bytes) -> None:
@@ -150,7 +150,7 @@ def schema(data: bytes) -> None:
 
 
 @contextmanager
-def without_engine() -> Iterator[None]:
+def without_engine() -> Generator[None]:
     """As if jsonschema-rs were not installed."""
     kept = sys.modules.get("jsonschema_rs")
     sys.modules["jsonschema_rs"] = None  # type: ignore[assignment]  # what Python takes for a module that is not there
@@ -163,7 +163,7 @@ def without_engine() -> Iterator[None]:
 
 
 @contextmanager
-def _nothing() -> Iterator[None]:
+def _nothing() -> Generator[None]:
     yield
 
 
@@ -182,9 +182,8 @@ def judged(value: Any, contract: Contract | None, **options: Any) -> Verdict:
     if isinstance(verdict, Violating):
         assert verdict.violations
     repr(verdict)
-    try:
-        verdict.unwrap()
-    except GuardError as error:
+    error = as_error(verdict)
+    if error is not None:
         said = str(error)
         assert 0 < len(said) <= 500, said
         assert said.isprintable(), said

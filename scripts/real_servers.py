@@ -26,7 +26,7 @@ SECONDS: Final = 600
 HEAD: Final = """\
 # Public servers, checked
 
-`mcp-guard check --policy strict` against servers that others have published, with a few harmless calls each. This page
+`mcp-guard check` against servers that others have published, with a few harmless calls each. This page
 is written by `scripts/real_servers.py` (`make real-servers`), last on {day}, with {sdk}. It is what that run saw
 on that day, in a folder with one file, `notes.txt`; it is no judgement of a server.
 
@@ -44,6 +44,8 @@ class Server:
     command: str
     arguments: tuple[str, ...] = ()
     calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    besides: tuple[str, ...] = ()
+    """What is installed with it."""
 
 
 NOTES: Final[dict[str, Any]] = {"path": "{folder}/notes.txt"}
@@ -82,7 +84,18 @@ SERVERS: Final = (
     ),
     Server("npm", "@modelcontextprotocol/server-sequential-thinking", "mcp-server-sequential-thinking"),
     Server("npm", "time-mcp", "time-mcp", (), (("days_in_month", {"date": "2026-02-01"}),)),
-    Server("npm", "n8n-mcp", "n8n-mcp", (), (("tools_documentation", {}), ("search_nodes", {"query": "slack"}))),
+    Server(
+        "npm",
+        "n8n-mcp",
+        "n8n-mcp",
+        (),
+        (
+            ("tools_documentation", {}),
+            ("search_nodes", {"query": "slack"}),
+            ("validate_node", {"nodeType": "nodes-base.set", "config": {}}),
+            ("validate_node", {"nodeType": "nodes-base.httpRequest", "config": {}, "mode": "minimal"}),
+        ),
+    ),
     Server(
         "PyPI",
         "mcp-server-time",
@@ -108,6 +121,7 @@ SERVERS: Final = (
         "mcp-server-sqlite",
         ("--db-path", "{folder}/data.db"),
         (("list_tables", {}), ("read_query", {"query": "select 1 as n"})),
+        ("mcp<2",),  # it says that it takes any, and does not start with 2.x
     ),
 )
 
@@ -186,7 +200,7 @@ def installed(server: Server) -> Path:
             )
         else:
             run([sys.executable, "-m", "venv", str(folder)])
-            run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", server.package])
+            run([str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", server.package, *server.besides])
     return command
 
 
@@ -205,7 +219,7 @@ def checked(server: Server, command: Path, folder: Path) -> dict[str, Any] | Non
     arguments = [each.replace("{folder}", str(folder)) for each in server.arguments]
     done = subprocess.run(  # noqa: S603  # ours
         [
-            *(sys.executable, "-m", "mcp_guard", "check", "--format", "json", "--policy", "strict"),
+            *(sys.executable, "-m", "mcp_guard", "check", "--format", "json"),
             *("--call", str(calls), "--", str(command), *arguments),
         ],
         capture_output=True,

@@ -659,6 +659,18 @@ async def test_a_timeout_or_a_cancelled_call_may_have_run(connect: Connect) -> N
 
 
 @timelessly
+async def test_a_call_whose_answer_nobody_got_did_run() -> None:
+    listing = in_turn({"tools": [tool("t", N)]}, NOTHING)
+    async with guarded(raw_session, on={"tools/list": listing}, results={"t": BROKEN}) as (tools, server):
+        async with Budget():
+            with anyio.move_on_after(0.05) as scope:
+                await tools.call("t")  # its result does not fit, and so the tools are listed again
+            assert scope.cancelled_caught
+            assert await once(tools) == "repeat"
+        assert server.calls["t"] == 1
+
+
+@timelessly
 async def test_a_call_that_is_cancelled_before_it_is_sent_did_not_run() -> None:
     release = anyio.Event()
     on = {"tools/list": in_turn(NOTHING, when(release, {"tools": [tool("t", N)]}))}

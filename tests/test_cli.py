@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
@@ -374,6 +375,34 @@ def test_a_reader_that_closes_the_pipe_gets_no_traceback(odd: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
+@pytest.mark.parametrize("no_color, coloured", [("", True), ("1", False)])
+def test_colours_and_a_moving_line_are_for_a_terminal_alone(
+    odd: Path, calls: Path, no_color: str, *, coloured: bool
+) -> None:
+    import pty
+
+    def on_terminal(*words: Any) -> str:
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(  # noqa: S603  # our own
+            [sys.executable, "-m", "mcp_guard", *map(str, words)],
+            stdout=theirs,
+            stderr=theirs,
+            env={**os.environ, "NO_COLOR": no_color, "TERM": "xterm"},
+        )
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # how a terminal says that nobody writes any more
+            while some := os.read(ours, 4096):
+                said += some
+        os.close(ours)
+        process.wait()
+        return said.decode()
+
+    assert ("\x1b[31m" in on_terminal("lint", odd)) is coloured
+    assert ("\r\x1b[Kcalls: 1 of 1" in on_terminal("check", "--call", calls, *faulty())) is coloured
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")

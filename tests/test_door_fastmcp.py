@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pytest
 
-from doors import ARGUMENTS, CASES, GOOD, Seen
+from doors import ARGUMENTS, CASES, GOOD, Seen, shop
 from doors import fastmcp as framework
 from doors.fastmcp import Raw, client, transport
 from mcp_guard import (
@@ -27,6 +27,7 @@ from mcp_guard.testing import FaultyServer
 from mcp_guard.testing.faults import ANSI, INJECTION
 from support import NOTHING, SDK_MAJOR, Request, in_turn, then_changed, tool
 from support.calls import N, data, only_2, said
+from support.page import blocks, printed
 
 fastmcp: Final[Any] = pytest.importorskip("fastmcp")
 exceptions: Final[Any] = importlib.import_module("fastmcp.exceptions")
@@ -248,35 +249,53 @@ async def test_rounds_of_input_are_fastmcps_own_also_inside_a_budget() -> None:
     assert [(record.verdict, record.action) for record in records] == [("Unfinished", "allow"), ("Conforming", "allow")]
 
 
-def versions() -> Any:
-    """A server with two versions of a tool; it lists the newest."""
-    server = fastmcp.FastMCP("shop")
+@only_2
+async def test_a_result_that_an_extension_claims_is_left_to_it() -> None:
+    extension: Any = importlib.import_module("mcp.client.extension")
+    types: Any = importlib.import_module("mcp_types")
 
-    def price(sku: str) -> str:
-        return f"{sku}: ten"
+    class Later(types.Result):  # type: ignore[misc]  # what it is made of is Any
+        result_type: Literal["later"] = "later"
 
-    def price_in(sku: str, currency: str) -> int:
-        return len(sku + currency)
+    async def resolve(_: Any, context: Any) -> Any:
+        return await context.session.call_tool(context.tool_name, {"now": True})
 
-    server.tool(price, name="price", version="1")
-    server.tool(price_in, name="price", version="2")
-    return server
+    class Claims(extension.ClientExtension):  # type: ignore[misc]  # the same
+        identifier = "org.example/later"
+
+        def claims(self) -> Any:
+            return [extension.ResultClaim(result_type="later", model=Later, resolve=resolve)]
+
+    server = Raw(tools=[tool("t", N)], results={"t": in_turn({"resultType": "later"}, said('{"n": 1}'))}, modern=True)
+    records: list[Record] = []
+    async with guarded(fastmcp.Client(transport(server), extensions=[Claims()]), hooks=[records.append]) as connected:
+        assert (await connected.call_tool("t")).structured_content == {"n": 1}
+    assert [(record.verdict, record.action) for record in records] == [("Unfinished", "allow"), ("Conforming", "report")]
+
+
+def versions() -> Raw:
+    """A server of FastMCP's with two versions of a tool: it lists the newest, and a call may ask for the other."""
+
+    def answer(request: Request) -> Any:
+        asked = request.params.get("_meta", {}).get("fastmcp", {}).get("version", "2")
+        return data({"n": "ten"} if asked == "1" else {"n": 10})
+
+    return Raw(tools=[tool("price", N, _meta={"fastmcp": {"version": "2"}})], results={"price": answer})
 
 
 async def test_a_call_of_a_version_that_is_not_listed_is_not_held_against_the_contract_of_another() -> None:
     records: list[Record] = []
-    async with guarded(fastmcp.Client(versions()), hooks=[records.append]) as connected:
-        old = await connected.call_tool("price", {"sku": "A"}, version="1")
-        assert old.structured_content == {"result": "A: ten"}
-        await connected.call_tool("price", {"sku": "A", "currency": "EUR"}, version="2")
-        await connected.call_tool("price", {"sku": "A", "currency": "EUR"})
+    async with guarded(fastmcp.Client(transport(versions())), hooks=[records.append]) as connected:
+        assert (await connected.call_tool("price", version="1")).structured_content == {"n": "ten"}
+        assert (await connected.call_tool("price", version="2")).structured_content == {"n": 10}
+        await connected.call_tool("price")
     assert [record.verdict for record in records] == ["Unchecked", "Conforming", "Conforming"]
 
 
 async def test_a_policy_that_asks_for_a_contract_refuses_a_version_that_is_not_listed() -> None:
-    async with guarded(fastmcp.Client(versions()), policy=STRICT) as connected:
+    async with guarded(fastmcp.Client(transport(versions())), policy=STRICT) as connected:
         with pytest.raises(UnusableContractError) as caught:
-            await connected.call_tool("price", {"sku": "A"}, version="1")
+            await connected.call_tool("price", version="1")
     assert (caught.value.reason, caught.value.outcome) == ("undeclared", "not_sent")
 
 
@@ -345,3 +364,8 @@ async def test_an_unjudged_answer_is_what_the_tools_own_words_are() -> None:
     server = Raw(tools=[tool("t")], results={"t": said("hello")})
     async with guarded(fastmcp.Client(transport(server))) as connected:
         assert (await connected.call_tool("t")).content[0].text == "hello"
+
+
+async def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    [(code, shown)] = blocks("docs/doors.md", "FastMCP")
+    assert await printed(code, {"url": transport(Raw(**shop(monkeypatch)))}) == shown

@@ -9,22 +9,24 @@ import importlib
 import importlib.util
 import json
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
 import pytest
 
-from doors import ARGUMENTS, CASES, GOOD, Seen, langchain_adapters, langchain_mcp
+from doors import ARGUMENTS, CASES, GOOD, Seen, langchain_adapters, langchain_mcp, shop
 from doors.fastmcp import Raw, client, transport
-from doors.langchain_adapters import asked, scripted, tool_message, words
+from doors.langchain_adapters import asked, scripted, scripted_model, tool_message, words
 from doors.langchain_mcp import adapter
 from mcp_guard import ENFORCE, RELAY, Budget, Record, guard
 from mcp_guard.doors.langchain import ToolInterceptor, guarded
 from mcp_guard.testing import GET_STOCK, FaultyServer
 from mcp_guard.testing.faults import ANSI, INJECTION
-from support import SDK_MAJOR, RawServer, Request
+from support import SDK_MAJOR, RawServer, Request, raw_session
 from support.calls import data
+from support.page import blocks, printed
 
 
 def has(package: str) -> bool:
@@ -275,7 +277,7 @@ class Web:
             self.headers.append(dict(request.headers))
         lines, answered = list[str](), anyio.Event()
 
-        async def asked_for() -> Any:
+        async def asked_for() -> AsyncIterator[str]:
             yield request.content.decode()
             await answered.wait()
 
@@ -391,6 +393,29 @@ async def test_a_question_of_the_servers_interrupts_the_run_and_the_answer_goes_
         shown = tool_message(await agent.ainvoke(resume, config))
     assert words(shown) == f"{MISFIT}/quantity must be integer, found string{RAN}"
     assert done == [{"who": {"action": "accept", "content": {}}}]
+
+
+# --- the page
+
+
+PAGE: Final = blocks("docs/doors.md", "LangChain")
+
+
+@pytest.mark.parametrize("code, shown", PAGE, ids=["session", "client", "adapter"])
+async def test_the_page_does_what_it_shows(
+    code: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not (HAS_MCP if "langchain.mcp" in code else HAS_ADAPTERS):
+        pytest.skip("what it takes is not installed: make doors")
+    described = shop(monkeypatch)
+    messages: Any = importlib.import_module("langchain_core.messages")
+    calls = [{"name": "get_stock", "args": {"sku": sku}, "id": sku} for sku in ("A-1", "B-2")]
+    model = scripted_model([messages.AIMessage("", tool_calls=calls), messages.AIMessage("done")])
+    connections = {"shop": Shop(tmp_path).connection}
+    async with raw_session(**described) as (session, _):
+        url = transport(Raw(**described)) if HAS_MCP else None
+        around = {"model": model, "session": session, "connections": connections, "url": url}
+        assert await printed(code, around) == shown
 
 
 # --- what is refused

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+from fuzz import seeds, targets
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from jsonschema import SchemaError, validators
 
-from fuzz import seeds, targets
-from mcp_guard import ENFORCE, Contract, _engine, check
+from mcp_guard import Contract, _engine, check
 from mcp_guard._dialects import DEFAULT, URIS, Dialect, dialect_of
 from mcp_guard._verdict import Conforming, Unenforceable, Violating
 from support.oracle import Fault, NoAnswerError, Oracle
@@ -54,7 +54,7 @@ def judged_by(engine: str) -> Any:
 class Case(NamedTuple):
     """A schema, and some values for it."""
 
-    schema: dict[str, Any]
+    schema: Any
     dialect: Dialect
     values: list[Any]
 
@@ -71,6 +71,11 @@ def cases(draw: st.DrawFn) -> Case:
 @fuzz(150)
 @given(case=cases())
 def test_what_fits_and_what_does_not_is_what_jsonschema_says(case: Case, engine: str) -> None:
+    judge_alike(case, engine)
+
+
+def judge_alike(case: Case, engine: str) -> None:
+    """Each value of a case has the verdict that the oracle says."""
     with judged_by(engine):
         contract = Contract("tool", case.schema)
         assert contract.unusable is None
@@ -175,12 +180,20 @@ def changed_schemas(draw: st.DrawFn) -> Case:
         known = draw(st.sampled_from(DIALECTS))
         made = draw(schemas(known))
         schema, value = made.schema, draw(fitting(made))
-    return Case(draw(changed(schema)), known, [value])
+    named = {word: asked for word, asked in schema.items() if word == "$schema"}  # else most were of another dialect
+    spoilt = draw(changed({word: asked for word, asked in schema.items() if word not in named}, 2))
+    return Case({**spoilt, **named} if isinstance(spoilt, dict) else spoilt, known, [value])
 
 
-def asked_besides(contract: Contract) -> bool:
-    """Whether a contract is refused for what the metaschemas leave open: the form of references, and most of draft-04."""
-    return contract.unusable is not None and contract.unusable.detail.endswith("is no URI reference")
+def asked_besides(contract: Contract, schema: Any) -> bool:
+    """Whether a contract is refused for what `jsonschema` does not see in a metaschema.
+
+    The form of a reference is in none of them, as `format` is not asserted; and in their patterns, as in others, `$` is
+    to Python also the place before a last newline.
+    """
+    return contract.unusable is not None and (
+        contract.unusable.detail.endswith("is no URI reference") or '\\n"' in json.dumps(schema)
+    )
 
 
 @every_engine
@@ -201,7 +214,7 @@ def test_a_schema_is_usable_where_its_metaschema_takes_it(case: Case, engine: st
             return
         except RecursionError:
             return
-        assert reason != "invalid_schema" or asked_besides(contract)
+        assert reason != "invalid_schema" or asked_besides(contract, case.schema)
         if reason is None:
             for value in case.values:
                 agree(contract, case, value, may_be_undecided=True)

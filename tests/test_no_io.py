@@ -187,7 +187,7 @@ def test_nothing_that_a_server_publishes_makes_a_file_or_a_connection_be_opened(
         address = "{}:{}".format(*nobody.getsockname())
         done = subprocess.run(  # noqa: S603  # ours
             [sys.executable, "-W", "error", __file__, address, str(pipe)],
-            env={**os.environ, "PYTHONPATH": str(HERE)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path])},
             capture_output=True,
             text=True,
             check=False,

@@ -224,6 +224,14 @@ async def test_an_error_after_a_round_is_no_refusal_the_tool_had_begun(code: int
     assert (caught.value.code, caught.value.outcome) == (code, "unknown")
 
 
+@every_target
+async def test_before_2026_07_28_there_are_no_headers_and_nothing_is_sent_again(connect: Connect) -> None:
+    async with guarded(connect, **serving(in_turn(Error(-32020), GOOD))) as (tools, server):
+        with pytest.raises(ToolProtocolError) as caught:
+            await tools.call("t")
+        assert (caught.value.code, caught.value.outcome, server.calls["t"]) == (-32020, "unknown", 1)
+
+
 @only_2
 async def test_a_client_that_can_not_answer_what_it_is_asked_leaves_the_outcome_unknown() -> None:
     async with guarded(raw_client, **serving(in_turn(ASK, GOOD), modern=True)) as (tools, server):

@@ -28,6 +28,7 @@ from mcp_guard import (
     ToolExecutionError,
     ToolProtocolError,
     ToolTimeoutError,
+    attach,
     connect,
     guard,
 )
@@ -512,6 +513,22 @@ async def test_a_call_that_was_sent_once_is_not_called_unsent_since_its_last_att
         ("tool_error", "executed"),
         ("connection_lost", "not_sent"),
     ]
+
+
+@pytest.mark.parametrize("last", [data({"n": "x"}), NOTHING], ids=["a broken contract", "no answer"])
+@timelessly
+async def test_an_error_of_an_inner_guard_comes_out_as_it_is_and_is_tried_no_further(last: Any) -> None:
+    inner, outer = list[Record](), list[Record]()
+    retry, _ = patient(1)
+    async with raw_session(tools=[tool("t", N)], results={"t": in_turn(AGAIN, last)}) as (session, server):
+        attach(session, safe=["t"], retry=retry, timeout=30, hooks=[inner.append])
+        tools = guard(session, seam="call_tool", safe=["t"], retry=retry, hooks=[outer.append])
+        with pytest.raises(GuardError) as caught:
+            await tools.call("t")
+        assert server.calls["t"] == 2
+    assert [type(e) for e in caught.value.attempts] == [ToolExecutionError]
+    assert caught.value.call_id == inner[0].call_id
+    assert [(r.error, r.outcome) for r in outer] == [(r.error, r.outcome) for r in inner]
 
 
 async def test_what_one_attempt_noted_is_not_told_of_the_next() -> None:

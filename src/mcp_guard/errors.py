@@ -132,7 +132,7 @@ class GuardError(Exception):
     def for_model(self) -> str:
         """At most 300 characters that tell a language model what happened and whether to call again.
 
-        Only `ToolExecutionError` and `ToolProtocolError` quote what the peer said, marked as its words.
+        Only `ToolExecutionError` quotes what the peer said, marked as its words: that text was meant for the model.
         """
         return _words.for_model(self._to_model())
 
@@ -565,10 +565,6 @@ class ToolProtocolError(CallError):
     def _shown_code(self) -> int | None:
         # a number of a thousand digits would be a way to write a text
         return self.code if abs(self.code) < _HUGE_CODE else None
-
-    def for_model(self) -> str:
-        """At most 300 characters; the peer's own message stands in quotation marks at its end."""
-        return _words.for_model(self._to_model(), self.message.strip())
 
     def _details(self) -> dict[str, Any]:
         return {"code": self._shown_code}

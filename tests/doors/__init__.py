@@ -6,9 +6,9 @@ Such a file can be imported where its framework is not installed. It has
 * `LINE`: the line that a user adds;
 * `NOTE`: a sentence or two for the page, or nothing;
 * `TESTS`: the file with the tests of its door;
-* `VERSIONS`: the sets of requirements that its tests are run with, the newest first: the table is its;
-* `alone(server)` and `guarded(server)`: coroutines that have the framework call `get_stock` of this `FaultyServer` once,
-  and tell what came of it as a `Seen`.
+* `VERSIONS`: the sets of requirements that its tests are run with, the newest first; of that one is the table;
+* `alone(server)` and `guarded(server)`: coroutines that have the framework call `get_stock` of this `FaultyServer`
+  once, and tell what came of it as a `Seen`.
 
 The tests of a door are skipped where its framework is not installed. `make doors` runs them in an environment for each
 of the `VERSIONS`, and writes docs/doors-before-after.md.
@@ -16,9 +16,14 @@ of the `VERSIONS`, and writes docs/doors-before-after.md.
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
+from support import Request
+
+EXAMPLES: Final = Path(__file__).parents[2] / "examples"
 ARGUMENTS: Final = {"sku": "A-1"}
 GOOD: Final = {"sku": "A-1", "quantity": 3}
 """What `get_stock` answers to them."""
@@ -73,5 +78,16 @@ def patience(server: Any) -> float:
 
 def raised(error: BaseException) -> str:
     """An exception as a `Seen` has it. Of a group, the one exception in it."""
-    inside = getattr(error, "exceptions", ())
+    inside: tuple[BaseException, ...] = getattr(error, "exceptions", ())
     return raised(inside[0]) if len(inside) == 1 else f"{type(error).__name__}: {error}"
+
+
+def shop(monkeypatch: Any) -> dict[str, Any]:
+    """The tools and results of the server in the examples, as a `RawServer` takes them."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    server = runpy.run_path(str(EXAMPLES / "stock_server.py"))
+
+    def respond(request: Request) -> Any:
+        return server["answer"]("get_stock", request.arguments)["result"]
+
+    return {"tools": server["TOOLS"], "results": {"get_stock": respond}}

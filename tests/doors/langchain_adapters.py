@@ -17,8 +17,8 @@ NOTE: Final = ""
 TESTS: Final = "test_door_langchain.py"
 VERSIONS: Final = (
     ("langchain-mcp-adapters==0.3.2", "langchain==1.5.2"),
-    ("langchain-mcp-adapters==0.3.0", "langchain==1.3.18"),
-    ("langchain-mcp-adapters==0.2.2", "langchain==1.2.18"),
+    ("langchain-mcp-adapters==0.3.1", "langchain==1.3.18", "mcp<2"),
+    ("langchain-mcp-adapters==0.3.0", "langchain==1.2.18", "mcp<2"),
 )
 
 
@@ -61,17 +61,22 @@ async def asked(tools: Any, arguments: Any = None) -> Any:
 def scripted(tools: Any, arguments: Any = None, *, saved: bool = False) -> Any:
     """An agent whose model calls the first tool, and then says that it is done."""
     messages: Any = importlib.import_module("langchain_core.messages")
-    fake: Any = importlib.import_module("langchain_core.language_models.fake_chat_models")
     agents: Any = importlib.import_module("langchain.agents")
+    call = {"name": tools[0].name, "args": ARGUMENTS if arguments is None else arguments, "id": "call-1"}
+    model = scripted_model([messages.AIMessage("", tool_calls=[call]), messages.AIMessage("done")])
+    saver = importlib.import_module("langgraph.checkpoint.memory").InMemorySaver() if saved else None
+    return agents.create_agent(model, tools, checkpointer=saver)
+
+
+def scripted_model(script: list[Any]) -> Any:
+    """A model that says this, one message after the other."""
+    fake: Any = importlib.import_module("langchain_core.language_models.fake_chat_models")
 
     class Scripted(fake.GenericFakeChatModel):  # type: ignore[misc]  # what it is made of is Any
         def bind_tools(self, *_: Any, **__: Any) -> Any:
             return self
 
-    call = {"name": tools[0].name, "args": ARGUMENTS if arguments is None else arguments, "id": "call-1"}
-    script = iter([messages.AIMessage("", tool_calls=[call]), messages.AIMessage("done")])
-    saver = importlib.import_module("langgraph.checkpoint.memory").InMemorySaver() if saved else None
-    return agents.create_agent(Scripted(messages=script), tools, checkpointer=saver)
+    return Scripted(messages=iter(script))
 
 
 def tool_message(state: Any) -> Any:

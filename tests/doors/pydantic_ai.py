@@ -23,7 +23,7 @@ VERSIONS: Final = (
     ("pydantic-ai-slim[mcp]==2.68.0", "mcp>=2,<3"),
     ("pydantic-ai-slim[mcp]==2.45.0", "mcp>=2,<3"),
     ("pydantic-ai-slim[mcp]==2.68.0", "mcp<2"),
-    ("pydantic-ai-slim[mcp]==2.16.0", "mcp<2"),
+    ("pydantic-ai-slim[mcp]==2.25.0", "mcp<2"),
 )
 
 

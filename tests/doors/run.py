@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import importlib
+import importlib.metadata
 import json
 import os
 import platform
@@ -58,12 +59,12 @@ def environment(requirements: Sequence[str]) -> Path:
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     wanted = [*TOOLS, *requirements]
     stamp = folder / "made"
-    newest = (ROOT / "pyproject.toml").stat().st_mtime
-    if not stamp.is_file() or stamp.read_text("utf-8").splitlines() != wanted or stamp.stat().st_mtime < newest:
+    needs = [*wanted, *(each for each in importlib.metadata.requires("mcp-result-guard") or () if "extra" not in each)]
+    if not stamp.is_file() or stamp.read_text("utf-8").splitlines() != needs:
         shutil.rmtree(folder, ignore_errors=True)
         run([sys.executable, "-m", "venv", str(folder)])
         run([str(python), "-m", "pip", "install", "--quiet", "--editable", str(ROOT), *wanted])
-        stamp.write_text("\n".join(wanted), encoding="utf-8")
+        stamp.write_text("\n".join(needs), encoding="utf-8")
     return python
 
 
@@ -87,7 +88,7 @@ def tried(requirements: Sequence[str], tests: str) -> dict[str, Any]:
     if done.returncode:
         seen["failed"] = seen["failed"] or 1
         seen["said"] = f"pytest ended with {done.returncode}"
-        sys.stdout.write(done.stdout + done.stderr)
+        sys.stdout.write((done.stdout + done.stderr)[-4_000:])
     return seen
 
 
@@ -127,8 +128,8 @@ def cell(seen: dict[str, Any]) -> str:
 
 
 def shown(text: str) -> str:
-    """A text as it can stand in a table: what is not visible as an escape."""
-    line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text.replace("\n", " "))
+    """A text as it can stand in a table: of a control character its picture, as an escape would be text of its own."""
+    line = "".join(chr(ord(c) + 0x2400) if ord(c) < ord(" ") else c for c in text.replace("\n", " "))
     line = re.sub(" +", " ", line).replace("|", "\\|").replace("`", "'")
     return f"`{line if len(line) <= WIDTH else line[: WIDTH - 1] + '…'}`"
 
@@ -175,8 +176,7 @@ def main(names: Sequence[str]) -> int:
     )
     lines = [head, *(line for each in seen for line in section(each)), *matrix(seen)]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    failed = [v for name, each in zip(frameworks(), seen, strict=False) for v in each["versions"] if v["failed"]]
-    return 1 if failed else 0
+    return int(any(version["failed"] for each in seen for version in each["versions"]))
 
 
 if __name__ == "__main__":

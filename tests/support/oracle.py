@@ -47,7 +47,7 @@ def _multiple_of(_validator: Any, asked: Any, value: Any, _schema: Any) -> Itera
 
 
 def _pattern(_validator: Any, asked: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    """`jsonschema` asks Python: to it `$` is before a last newline too, and `\\d` and `\\w` go beyond ASCII."""
+    """`jsonschema` asks Python, to which `$` is before a last newline too, and digits and letters go beyond ASCII."""
     if isinstance(value, str) and not _matches(asked, value):
         yield ValidationError("no match")
 
@@ -76,7 +76,7 @@ def _additional_properties(validator: Any, asked: Any, value: Any, schema: Any) 
         yield from validator.descend(value[name], asked, path=name)
 
 
-def _unique_items(_validator: Any, asked: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:  # noqa: FBT001  # called so
+def _unique_items(_validator: Any, asked: bool, value: Any, _schema: Any) -> Iterator[ValidationError]:  # called so
     """`jsonschema` sorts and compares neighbours: to it [[1], [true], [1]] has no two equal elements."""
     if asked and isinstance(value, list) and len(set(map(one_text, value))) < len(value):
         yield ValidationError("two are equal")
@@ -91,11 +91,11 @@ CORRECTED: Final[dict[str, Keyword]] = {
 }
 
 
-
 class Oracle:
     """What `jsonschema` says about values and one schema."""
 
     def __init__(self, schema: dict[str, Any], dialect: Dialect, *, formats: bool = False) -> None:
+        extend: Any = validators.extend  # it says nothing of its types
         plain: Any = validators.validator_for({"$schema": URIS[dialect]})
         corrected = {word: keyword for word, keyword in CORRECTED.items() if word in plain.VALIDATORS}
         if dialect == "draft2019-09":
@@ -104,7 +104,7 @@ class Oracle:
         checker = FormatChecker(formats=[name for name in FORMATS if name in FormatChecker.checkers])
         # where it meets a `$schema`, it goes on with the class of that dialect, without what is corrected here
         unnamed = {word: asked for word, asked in schema.items() if word != "$schema"}
-        self._validator = validators.extend(plain, corrected)(unnamed, format_checker=checker if formats else None)
+        self._validator = extend(plain, corrected)(unnamed, format_checker=checker if formats else None)
 
     def faults(self, value: Any) -> set[Fault]:
         """All that is wrong with a value.

@@ -49,7 +49,7 @@ FORMATS: Final = {
     "date": ["2026-02-28", "2024-02-29", "2026-02-30", "2026-2-3", "20260228", "", "x"],
     "uuid": ["2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2eb8aa08aa9811eab4aa73b441d16380", "x"],
 }
-"""Formats that the engine and the `jsonschema` package, without its extras, take alike; and what has one, or has not."""
+"""Formats that the engine and the `jsonschema` package without its extras take alike; and what has one, or has not."""
 FORMATS_SINCE: Final[dict[str, Dialect]] = {"date": "draft7", "uuid": "draft2019-09"}
 """Before that, the engine knows some of them and the package does not, or the other way round."""
 
@@ -61,7 +61,9 @@ def values(draw: st.DrawFn, size: int = 4, depth: int = 3) -> Any:
     """Any JSON value, mostly small."""
     kind = draw(st.integers(0, 3 if depth else 1))
     if kind == 0:
-        return draw(st.one_of(st.integers(-3, 5), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)))
+        return draw(
+            st.one_of(st.integers(-3, 5), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5))
+        )
     if kind == 1:
         return draw(st.sampled_from(_SCALARS))
     length = draw(st.integers(0, size))
@@ -133,51 +135,56 @@ class _Maker:
         yield 3, 4, self.unevaluated
         yield 3, 4, self.unevaluated
 
-    # --- the whole ---------------------------------------------------------------------------------------------------
+    # --- the whole ----------------------------------------------------------------------------------------------------
 
     def make(self) -> Made:
-        count = self.draw(st.integers(0, 2))
         self.base = BASE if self.draw(st.booleans()) else ""
-        word = self.draw(st.sampled_from(["definitions", "$defs"])) if self.modern else "definitions"
-        identify = "id" if self.age == 0 else "$id"
-        anchored = [self.draw(st.integers(0, 3)) for _ in range(count)]
         if self.modern and self.draw(st.booleans()):
             self.dynamic = "$dynamicRef" if self.newest else "$recursiveRef"
-        for index in range(count):
-            self.defs.append({})
-            own, known = self.defs[index], [f"{self.base}#/{word}/d{index}"]
-            if anchored[index] == 1:
-                own.update({"$anchor": f"x{index}"} if self.modern else {identify: f"#x{index}"})
-                known.append(f"{self.base}#x{index}")
-            elif anchored[index] == 2 and self.base:
-                own[identify] = f"https://schemas.example/d{index}"
-                known.append(f"https://schemas.example/d{index}")
-                if self.dynamic:
-                    own.update(self.anchor())
-                known.append(f"d{index}")
-            self.names.append(known)
+        word = self.draw(st.sampled_from(["definitions", "$defs"])) if self.modern else "definitions"
+        identify = "id" if self.age == 0 else "$id"
+        for index in range(self.draw(st.integers(0, 2))):
+            self.define(index, f"#/{word}/d{index}", identify)
+        # only now, since a reference may lead to any of them
         for index, own in enumerate(self.defs):
             own.update(self.whole(self.keywords(2, index + 1)))
-        root: dict[str, Any] = {"$schema": URIS[self.dialect]} if not self.newest or self.draw(st.booleans()) else {}
+        root = self.made.schema
+        if not self.newest or self.draw(st.booleans()):
+            root["$schema"] = URIS[self.dialect]
         if self.base:
             root[identify] = BASE
-        if self.dynamic:
-            root.update(self.anchor())
+        root.update(self.anchor())
         root.update(self.whole(self.keywords(3, 0)))
-        if count:
+        if self.defs:
             root[word] = {f"d{index}": each for index, each in enumerate(self.defs)}
-        self.made.schema = root
-        for index, known in enumerate(self.names):
-            self.made.targets.update(dict.fromkeys(known, self.defs[index]))
+        for own, known in zip(self.defs, self.names, strict=True):
+            self.made.targets.update(dict.fromkeys(known, own))
         self.made.targets.update({"#": root, f"{BASE}#": root, "#node": root})
         return self.made
+
+    def define(self, index: int, pointer: str, identify: str) -> None:
+        """A definition that has no keywords yet: its place, and perhaps an anchor or an address of its own."""
+        own: dict[str, Any] = {}
+        known = [f"{self.base}{pointer}"]
+        kind = self.draw(st.sampled_from(["plain", "plain", "anchor", "document"]))
+        if kind == "anchor":
+            own.update({"$anchor": f"x{index}"} if self.modern else {identify: f"#x{index}"})
+            known.append(f"{self.base}#x{index}")
+        elif kind == "document" and self.base:
+            own[identify] = f"https://schemas.example/d{index}"
+            known += [f"https://schemas.example/d{index}", f"d{index}"]
+            own.update(self.anchor())
+        self.defs.append(own)
+        self.names.append(known)
 
     def whole(self, schema: dict[str, Any]) -> dict[str, Any]:
         """A schema that something may stand beside."""
         return {"allOf": [schema]} if "$ref" in schema and not self.modern else schema
 
     def anchor(self) -> dict[str, Any]:
-        """What makes a resource a target of the dynamic references."""
+        """What makes a document a target of the dynamic references, where there are any."""
+        if not self.dynamic:
+            return {}
         if self.newest:
             return {self.draw(st.sampled_from(["$dynamicAnchor", "$anchor"])): "node"}
         return {"$recursiveAnchor": self.draw(st.booleans())}
@@ -207,7 +214,7 @@ class _Maker:
             return {self.dynamic: "#" if self.dynamic == "$recursiveRef" else "#node"}
         return self.sub(depth, 0)
 
-    # --- keywords ------------------------------------------------------------------------------------------------------
+    # --- keywords -----------------------------------------------------------------------------------------------------
 
     def type(self, _depth: int, _floor: int) -> dict[str, Any]:
         names = ["object", "array", "string", "number", "integer", "boolean", "null"]
@@ -353,7 +360,7 @@ def _exact(value: Any) -> Any:
     return {key: _exact(member) for key, member in value.items()} if isinstance(value, dict) else value
 
 
-# --- values that were made for a schema --------------------------------------------------------------------------------
+# --- values that were made for a schema -------------------------------------------------------------------------------
 
 
 @st.composite
@@ -362,7 +369,7 @@ def fitting(draw: st.DrawFn, made: Made) -> Any:
     return _fit(draw, made, made.schema, 4)
 
 
-def _fit(draw: st.DrawFn, made: Made, schema: Any, depth: int) -> Any:  # noqa: C901  # one branch a keyword
+def _fit(draw: st.DrawFn, made: Made, schema: Any, depth: int) -> Any:  # one branch a keyword
     if not isinstance(schema, dict) or depth < 0 or draw(st.integers(0, 12)) == 0:
         return draw(values(2, 1))
     ways: list[Any] = []
@@ -375,7 +382,7 @@ def _fit(draw: st.DrawFn, made: Made, schema: Any, depth: int) -> Any:  # noqa: 
         return draw(st.sampled_from(schema["enum"]))
     if "const" in schema:
         return schema["const"]
-    if ways and draw(st.booleans()):
+    if draw(st.booleans()) and ways:
         return _fit(draw, made, draw(st.sampled_from(ways)), depth - 1)
     kind = draw(st.sampled_from(_kinds(schema)))
     if kind == "object":
@@ -426,8 +433,8 @@ def _fit_array(draw: st.DrawFn, made: Made, schema: dict[str, Any], depth: int) 
     others = [schema[word] for word in ("items", "additionalItems", "contains", "unevaluatedItems") if word in schema]
     others = [each for each in others if not isinstance(each, list)]
     elements = [_fit(draw, made, each, depth - 1) for each in first]
-    for _ in range(draw(st.integers(0, 3))):
-        elements.append(_fit(draw, made, draw(st.sampled_from(others)) if others else {}, depth - 1))
+    others = [draw(st.sampled_from(others)) if others else {} for _ in range(draw(st.integers(0, 3)))]
+    elements += [_fit(draw, made, each, depth - 1) for each in others]
     if elements and draw(st.integers(0, 2)) == 0:
         elements.append(elements[0])
     return elements[: draw(st.integers(0, 4))] if draw(st.booleans()) else elements
@@ -436,14 +443,14 @@ def _fit_array(draw: st.DrawFn, made: Made, schema: dict[str, Any], depth: int) 
 def _fit_number(draw: st.DrawFn, schema: dict[str, Any]) -> Any:
     near = [schema[w] for w in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum") if w in schema]
     near = [each for each in near if not isinstance(each, bool)]
-    if near and draw(st.booleans()):
+    if draw(st.booleans()) and near:
         return draw(st.sampled_from(near)) + draw(st.sampled_from([0, 1, -1, 0.5]))
     if "multipleOf" in schema and draw(st.booleans()):
         return schema["multipleOf"] * draw(st.integers(-3, 30))
     return draw(st.one_of(st.sampled_from([*INTEGERS, *FLOATS]), st.integers(-3, 5)))
 
 
-# --- changes to what is real -------------------------------------------------------------------------------------------
+# --- changes to what is real ------------------------------------------------------------------------------------------
 
 
 @st.composite
@@ -453,7 +460,8 @@ def changed(draw: st.DrawFn, value: Any, most: int = 3) -> Any:
     for _ in range(draw(st.integers(1, most))):
         holder: Any = top
         key: Any = ""
-        while isinstance(holder[key], (dict, list)) and holder[key] and draw(st.integers(0, 4)):
+        # what is empty or no container is changed itself, the whole only then
+        while isinstance(holder[key], (dict, list)) and holder[key] and (holder is top or draw(st.integers(0, 4))):
             holder = holder[key]
             key = draw(st.sampled_from([*holder] if isinstance(holder, dict) else range(len(holder))))
         _change(draw, holder, key, removable=holder is not top)
@@ -472,7 +480,7 @@ def _change(draw: st.DrawFn, holder: Any, key: Any, *, removable: bool) -> None:
     elif what == "more" and isinstance(here, dict):
         here[draw(st.sampled_from([*NAMES, *here]))] = draw(values(2, 1))
     elif what == "more" and isinstance(here, list):
-        here.append(draw(st.sampled_from(here)) if here and draw(st.booleans()) else draw(values(2, 1)))
+        here.append(draw(st.sampled_from(here)) if draw(st.booleans()) and here else draw(values(2, 1)))
     elif what == "wrapped":
         holder[key] = [here] if draw(st.booleans()) else {draw(st.sampled_from(NAMES)): here}
     else:

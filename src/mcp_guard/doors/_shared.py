@@ -86,10 +86,10 @@ class GuardedTransport:
         async with opening as session:
             yield self._wrap(session, **guards)
 
-    @property
-    def __class__(self) -> Any:
+    @property  # type: ignore[misc]  # an object's own can be set, and this one not
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # the same
         """FastMCP asks what kind of transport it has."""
-        return type(self._inner)
+        return self._inner.__class__
 
     def __getattr__(self, name: str) -> Any:
         if name == "_inner":  # not made yet, or being copied

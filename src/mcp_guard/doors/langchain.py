@@ -13,10 +13,10 @@ What the guard has against a call, the model is told as LangChain tells it of a 
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
-from typing import Any, Final, TypeVar, final
+from typing import Any, Final, TypeVar, cast, final
 
 from mcp_guard.doors._shared import GuardedTransport, TellingSession, checked, guarding, missing, told
 from mcp_guard.errors import GuardError
@@ -46,18 +46,14 @@ def guarded(target: TargetT, **options: Any) -> TargetT:
     if hasattr(target, "tool_interceptors"):
         _guard_adapters(any_target, options)
         return target
-    client = (
-        any_target if hasattr(target, "transport") or hasattr(target, "clients") else getattr(target, "client", None)
-    )
-    if client is None:
-        wrapped: Any = _telling(any_target, **options)
-        return wrapped
-    members: Mapping[str, Any] | None = getattr(client, "clients", None)
-    if members is None:
+    client: Any = getattr(target, "client", target)  # an adapter's
+    if hasattr(client, "transport"):
         _guard_client(client, options)
-        return target
-    for name, member in members.items():
-        _guard_client(member, {**checked(options, "server"), "server": name})
+    elif hasattr(client, "clients"):
+        for name, member in client.clients.items():
+            _guard_client(member, {**checked(options, "server"), "server": name})
+    else:
+        return cast("TargetT", _telling(any_target, **options))
     return target
 
 
@@ -78,7 +74,9 @@ def _guard_adapters(client: Any, options: dict[str, Any]) -> None:
 
 
 @asynccontextmanager
-async def _session(opening: Callable[..., Any], options: dict[str, Any], server_name: str, **more: Any) -> Any:
+async def _session(
+    opening: Callable[..., Any], options: dict[str, Any], server_name: str, **more: Any
+) -> AsyncGenerator[Any]:
     async with opening(server_name, **more) as session:
         yield _telling(session, **options, server=server_name)
 
@@ -108,7 +106,7 @@ class ToolInterceptor:
             self._callbacks: Any = import_module("langchain_mcp_adapters.callbacks")
         except ImportError:
             raise missing("langchain-mcp-adapters", "langchain") from None
-        self._connections = {} if connections is None else connections
+        self._connections: Mapping[str, Any] = {} if connections is None else connections
         self._given: Any = self._callbacks.Callbacks() if callbacks is None else callbacks
         self._options = checked(options, "notifications", "server")
 
@@ -127,7 +125,7 @@ class ToolInterceptor:
         if getattr(handler, "__name__", "") == "wrapped_handler":
             raise TypeError("ToolInterceptor makes the call itself: give it last in tool_interceptors")
         connection = dict(self._connections[name])
-        if request.headers is not None and connection["transport"] in _WITH_HEADERS:
+        if request.headers is not None and connection.get("transport") in _WITH_HEADERS:
             connection["headers"] = {**(connection.get("headers") or {}), **request.headers}
         about = self._callbacks.CallbackContext(server_name=name, tool_name=request.name)
         callbacks = self._given.to_mcp_format(context=about)
