@@ -214,6 +214,18 @@ async def test_it_is_given_the_call_and_its_result_for_whoever_asks() -> None:
     assert results[0]["structuredContent"] == {"n": 1}
 
 
+async def test_what_a_hook_does_to_the_result_changes_nothing_for_the_caller() -> None:
+    hook = Rounds([])
+
+    def spoil(_: Record) -> None:
+        result = hook.calls[0].result()
+        result["structuredContent"]["n"] = "spoilt"
+        result["content"].clear()
+
+    async with guarded(raw_session, tools=[tool("t", N)], results={"t": GOOD}, hooks=[hook, spoil]) as (tools, _):
+        assert await tools.call("t") == {"n": 1}
+
+
 async def test_there_is_no_result_before_the_answer_nor_where_none_came() -> None:
     hook = Rounds([])
     seen: list[Any] = []

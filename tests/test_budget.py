@@ -670,6 +670,24 @@ async def test_a_call_whose_answer_nobody_got_did_run() -> None:
         assert server.calls["t"] == 1
 
 
+@only_2  # 1.x leaves such a call waiting
+@every_target
+async def test_a_call_whose_session_is_closed_meanwhile_is_told_and_noted(connect: Connect) -> None:
+    records, ended = list[Record](), list[str | None]()
+    async with AsyncExitStack() as stack, Budget(), anyio.create_task_group() as tasks:
+        described = serving(NOTHING, hooks=[records.append])
+        tools, server = await stack.enter_async_context(guarded(connect, **described))
+
+        async def call() -> None:
+            ended.append(await once(tools))
+
+        tasks.start_soon(call)
+        await server.arrived(lambda server: server.calls["t"] == 1)
+        await stack.aclose()
+    assert ended == ["connection_lost"]
+    assert [(r.error, r.outcome) for r in records] == [("connection_lost", "unknown")]
+
+
 @timelessly
 async def test_a_call_that_is_cancelled_before_it_is_sent_did_not_run() -> None:
     release = anyio.Event()

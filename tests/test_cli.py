@@ -115,8 +115,10 @@ def test_without_words_the_help_is_shown_with_every_command_in_it(run: Run) -> N
         (["lint", "--format", "yaml", "x"], 2, "invalid choice"),
         (["check"], 2, "name a server"),
         (["check", "http://127.0.0.1:9/mcp", *faulty()], 2, "not both"),
-        (["check", "not-a-url"], 3, "is no URL; a command is given after --"),
+        (["check", "not-a-url"], 3, "is no URL of a server; a command is given after --"),
         (["check", "--header", "nonsense", "http://127.0.0.1:9/mcp"], 2, "NAME:VALUE"),
+        (["check", "--header", "Authorization: gar\u00e7on", "http://127.0.0.1:9/mcp"], 2, "NAME:VALUE"),
+        (["lint", "ftp://example.org/tools.json"], 3, "is no URL of a server"),
         (["check", "http://127.0.0.1:9/mcp"], 3, "can't be reached"),
         (["check", "--", "no-such-command-anywhere"], 3, "No such file or directory"),
         (["lint", "no-such-file.json"], 4, "No such file or directory"),
@@ -180,6 +182,16 @@ def test_calls_may_be_an_array_and_anything_else_is_refused(run: Run, tmp_path: 
     refused = run("check", "--call", path, *faulty())
     assert refused.returncode == 4
     assert "call 1 is not of the form" in refused.stderr
+
+
+def test_a_line_may_hold_what_only_python_takes_for_its_end_and_lines_of_blanks_are_none(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "calls.jsonl"
+    path.write_text('\ufeff{"tool": "get_stock", "arguments": {"sku": "A\u2028\x85"}}\n  \n', encoding="utf-8")
+    done = run("check", "--call", path, *faulty())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "calls: 1" in done.stdout
 
 
 def test_what_the_linter_finds_fails_from_the_level_that_was_named(run: Run, tmp_path: Path) -> None:
@@ -351,6 +363,94 @@ def test_a_file_that_can_not_be_written_is_said(run: Run, odd: Path, tmp_path: P
     done = run("lint", "-o", tmp_path / "no" / "such" / "folder", odd)
     assert done.returncode == 4
     assert "No such file or directory" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device")
+def test_an_output_that_can_not_be_written_to_is_no_finding(odd: Path) -> None:
+    command = [sys.executable, "-m", "mcp_guard", "lint", str(odd)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S603  # ours
+    assert (done.returncode, done.stderr) == (4, "mcp-guard: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["lint", "ftp://me:SECRET@example.org/mcp?key=SECRET#SECRET"],
+        ["lint", "http://me:SECRET@127.0.0.1:9/mcp?key=SECRET#SECRET"],
+        ["lint", "http://me:SEC?RET@127.0.0.1:9/mcp"],
+        ["lint", "http://me:SEC/RET@127.0.0.1:9/mcp"],
+        ["lint", "http://127.0.0.1:9/mcp", "--header", "Authorization Bearer SECRET"],
+        ["lint", "--", "no-such-command-anywhere", "--key", "SECRET"],
+    ],
+    ids=lambda words: words[1],
+)
+def test_what_may_be_secret_in_a_url_a_header_or_a_command_is_not_shown(run: Run, words: list[str]) -> None:
+    done = run(*words)
+    assert done.returncode in {2, 3}
+    assert done.stderr
+    assert not any(word in done.stdout + done.stderr for word in ("SEC", "RET"))
+
+
+@pytest.mark.parametrize("method, says", [("initialize", "can't be reached"), ("tools/list", "can't be listed")])
+def test_a_server_that_never_answers_is_left_after_the_time_and_ended(
+    run: Run, tmp_path: Path, method: str, says: str
+) -> None:
+    script, pid = tmp_path / "server.py", tmp_path / "pid"
+    body = f"""
+        import os, anyio
+        from mcp_guard.testing.raw import NOTHING, RawServer
+        from mcp_guard.testing.server import FaultyServer
+
+        open({str(pid)!r}, "w").write(str(os.getpid()))
+        server = FaultyServer()
+        peer = server._peer()
+        peer.on = {{**peer.on, {method!r}: NOTHING}}
+        server._peer = lambda: peer
+        anyio.run(server.serve_stdio)
+    """
+    script.write_text(textwrap.dedent(body), encoding="utf-8")
+    done = run("lint", "--timeout", "3", "--", sys.executable, script)
+    assert done.returncode == 3
+    assert says in done.stderr
+    assert "no answer came in time (3 s" in done.stderr
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+
+
+@pytest.mark.parametrize("content", ["[1, null]", '{"tools": ["a"]}'])
+def test_a_file_without_a_tool_in_it_is_no_listing(run: Run, tmp_path: Path, content: str) -> None:
+    (tmp_path / "tools.json").write_text(content, encoding="utf-8")
+    done = run("lint", tmp_path / "tools.json")
+    assert done.returncode == 4
+    assert "neither a lock file nor a listing" in done.stderr
+
+
+def test_a_listing_that_was_left_before_its_end_is_pinned_with_a_warning(run: Run, tmp_path: Path) -> None:
+    done = run("pin", "--lock", tmp_path / "mcp.lock", *faulty("cursor_loop"))
+    assert done.returncode == 0
+    assert "the listing was left before its end" in done.stderr
+
+
+@pytest.mark.parametrize("name, content", [("calls.jsonl", bytes(range(256))), ("calls.jsonl.gz", b"no gzip")])
+def test_a_file_that_is_no_recording_is_not_found_to_be_good(
+    run: Run, tmp_path: Path, name: str, content: bytes
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = run("replay", tmp_path / name)
+    assert done.returncode == 4
+    assert name in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file can have such a name there")
+@pytest.mark.parametrize("form", ["text", "html", "junit", "github"])
+def test_the_name_of_a_recording_moves_no_terminal(run: Run, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "\x1b[2Jcalls.jsonl"
+    good = {"tool": GET_STOCK, "arguments": {}, "result": {"content": [], "structuredContent": {"sku": 1}}}
+    path.write_text(json.dumps(good) + "\nnothing\n", encoding="utf-8")
+    done = run("replay", "--format", form, path)
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout + done.stderr
 
 
 def test_noise_before_the_answers_does_no_harm(run: Run, server: Callable[..., list[str]], calls: Path) -> None:

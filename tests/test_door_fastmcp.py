@@ -16,6 +16,9 @@ from mcp_guard import (
     ENFORCE,
     STRICT,
     Budget,
+    Contract,
+    ContractChangedError,
+    Contracts,
     OutputValidationError,
     Record,
     ToolExecutionError,
@@ -23,7 +26,7 @@ from mcp_guard import (
     UnusableContractError,
 )
 from mcp_guard.doors.fastmcp import guarded
-from mcp_guard.testing import FaultyServer
+from mcp_guard.testing import GET_STOCK, FaultyServer
 from mcp_guard.testing.faults import ANSI, INJECTION
 from support import NOTHING, SDK_MAJOR, Request, in_turn, then_changed, tool
 from support.calls import N, data, only_2, said
@@ -206,6 +209,32 @@ async def test_each_client_of_a_group_is_guarded_under_its_name() -> None:
     ]
 
 
+@only_2
+async def test_pins_of_a_group_are_held_by_the_names_of_its_servers() -> None:
+    group_class: Any = importlib.import_module("fastmcp.client.group").ClientGroup
+    pins = Contracts()
+    pins.learn([Contract.from_tool(GET_STOCK)], server="shop")
+    pins.learn([Contract.from_tool({**GET_STOCK, "outputSchema": N})], server="depot")
+    members = {"shop": client(FaultyServer()), "depot": client(FaultyServer())}
+    async with guarded(group_class(members), pins=pins) as group:
+        assert (await group.call_tool("shop_get_stock", ARGUMENTS)).data.quantity == 3
+        with pytest.raises(ContractChangedError):
+            await group.call_tool("depot_get_stock", ARGUMENTS)
+
+
+@only_2
+def test_a_group_of_which_something_is_not_pinned_is_refused_at_once() -> None:
+    group_class: Any = importlib.import_module("fastmcp.client.group").ClientGroup
+    pins = Contracts()
+    pins.learn([Contract.from_tool(GET_STOCK)], server="shop")
+    group = group_class({"shop": client(FaultyServer()), "depot": client(FaultyServer())})
+    with pytest.raises(ValueError, match="nothing is pinned of the server 'depot'"):
+        guarded(group, pins=pins)
+    with pytest.raises(TypeError, match="server is set by the door itself"):
+        guarded(group, server="shop")
+    assert guarded(group) is group  # nothing was done yet
+
+
 # --- what the client has besides
 
 
@@ -270,7 +299,8 @@ async def test_a_result_that_an_extension_claims_is_left_to_it() -> None:
     records: list[Record] = []
     async with guarded(fastmcp.Client(transport(server), extensions=[Claims()]), hooks=[records.append]) as connected:
         assert (await connected.call_tool("t")).structured_content == {"n": 1}
-    assert [(record.verdict, record.action) for record in records] == [("Unfinished", "allow"), ("Conforming", "report")]
+    verdicts = [(record.verdict, record.action) for record in records]
+    assert verdicts == [("Unfinished", "allow"), ("Conforming", "report")]
 
 
 def versions() -> Raw:

@@ -20,7 +20,7 @@ from doors import ARGUMENTS, CASES, GOOD, Seen, langchain_adapters, langchain_mc
 from doors.fastmcp import Raw, client, transport
 from doors.langchain_adapters import asked, scripted, scripted_model, tool_message, words
 from doors.langchain_mcp import adapter
-from mcp_guard import ENFORCE, RELAY, Budget, Record, guard
+from mcp_guard import ENFORCE, RELAY, Budget, Contract, Contracts, Record, guard
 from mcp_guard.doors.langchain import ToolInterceptor, guarded
 from mcp_guard.testing import GET_STOCK, FaultyServer
 from mcp_guard.testing.faults import ANSI, INJECTION
@@ -74,9 +74,7 @@ EXPECTED: Final = {
     "injection_in_error": Seen(0, f'{OWN}"{INJECTION}"', failed=True),
     "ansi_in_error": Seen(0, rf'{OWN}"\x1b[2J\x1b[31mred\x1b[0m\x07"', failed=True),
     "injection_in_rpc_error": Seen(
-        0,
-        f'{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}{SAID}"{INJECTION}"',
-        failed=True,
+        0, f"{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}", failed=True
     ),
     "silent_after_work": Seen(1, f"{FAILED}no answer came in time (0.5 s){MAY_HAVE_RUN}", failed=True),
 }
@@ -198,6 +196,21 @@ async def test_each_server_of_a_client_is_guarded_under_its_name(tmp_path: Path)
         ("shop", "get_stock", None),
         ("depot", "get_stock", "output_violation"),
     ]
+
+
+@adapters
+async def test_pins_are_held_by_the_names_of_the_servers(tmp_path: Path) -> None:
+    shop, depot, pins = Shop(tmp_path), Shop(tmp_path, "text_only"), Contracts()
+    pins.learn([Contract.from_tool(GET_STOCK)], server="shop")
+    connections = {"shop": shop.connection, "depot": depot.connection}
+    with pytest.raises(ValueError, match="nothing is pinned of the server 'depot'"):
+        guarded(multi(connections), pins=pins)
+    pins.learn([Contract.from_tool({**GET_STOCK, "description": "another"})], server="depot")
+    good, changed = await guarded(multi(connections), pins=pins).get_tools()
+    assert (await asked([good])).artifact == {"structured_content": GOOD}
+    shown = await asked([changed])
+    assert (shown.status, words(shown).startswith(f"{FAILED}its contract changed")) == ("error", True)
+    assert (shop.runs, depot.runs) == (1, 0)
 
 
 @adapters

@@ -12,15 +12,16 @@ from typing import Any, Final
 
 import pytest
 
-from doors import ARGUMENTS, CASES, TIMEOUT, Seen
+from doors import ARGUMENTS, CASES, TIMEOUT, Seen, shop
 from doors import pydantic_ai as framework
-from doors.fastmcp import client
-from doors.pydantic_ai import agent, played, toolset
+from doors.fastmcp import Raw, client, transport
+from doors.pydantic_ai import agent, played, scripted, toolset
 from mcp_guard import RELAY, STRICT, Budget, OutputValidationError, Record
 from mcp_guard.doors.pydantic_ai import guarded
 from mcp_guard.testing import GET_STOCK, FaultyServer
 from mcp_guard.testing.faults import INJECTION
 from support import SDK_MAJOR, sample_server
+from support.page import blocks, printed
 from support.serving import serving
 
 pytest.importorskip("pydantic_ai", reason="Pydantic AI is not installed: make doors")
@@ -62,7 +63,7 @@ EXPECTED: Final = {
     "injection_in_error": failed(0, f'{ERRED}{SAID}"{INJECTION}"'),
     "ansi_in_error": failed(0, ERRED + SAID + ANSI),
     "injection_in_rpc_error": failed(
-        0, f'{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}{SAID}"{INJECTION}"'
+        0, f'{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}'
     ),
     "silent_after_work": failed(1, f"{FAILED}no answer came in time ({TIMEOUT} s){MAY_HAVE_RUN}"),
 }
@@ -207,6 +208,12 @@ async def test_the_copy_that_a_run_has_with_headers_of_its_own_is_guarded() -> N
 async def test_a_tool_that_may_be_called_as_a_task_is_called_as_any_other() -> None:
     server = FaultyServer("wrong_type", tools=[{**GET_STOCK, "execution": {"taskSupport": "optional"}}])
     assert await played(guarded(toolset(server)), server.runs) == EXPECTED["wrong_type"]
+
+
+async def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    [(code, shown)] = blocks("docs/doors.md", "Pydantic AI")
+    model = scripted({"sku": "A-1"}, {"sku": "B-2"})
+    assert await printed(code, {"model": model, "url": transport(Raw(**shop(monkeypatch)))}) == shown
 
 
 # --- what is refused

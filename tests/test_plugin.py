@@ -139,6 +139,21 @@ def test_a_fault_that_is_not_one_is_a_usage_error(suite: pytest.Pytester) -> Non
     result.stdout.fnmatch_lines(["*there is no fault 'missing_fields'; do you mean 'missing_field'?*"])
 
 
+@pytest.mark.parametrize("mark", ["mcp_faults()", 'mcp_faults(kind="data")'])
+def test_a_mark_that_names_no_fault_does_not_leave_the_test_out(suite: pytest.Pytester, mark: str) -> None:
+    suite.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.{mark}
+        def test_agent(mcp_fault): ...
+        """
+    )
+    result = suite.runpytest_inprocess()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*mcp_faults takes names alone, one at least*"])
+
+
 def test_the_fixtures_work_under_pytest_asyncio_too(suite: pytest.Pytester) -> None:
     suite.makeini("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n")
     suite.makepyfile(

@@ -91,6 +91,29 @@ async def test_a_redaction_changes_what_is_written_or_keeps_it_out(tmp_path: Pat
     assert [json.loads(each)["arguments"] for each in path.read_bytes().splitlines()] == ["*"]
 
 
+async def test_a_redaction_in_place_changes_nothing_for_the_caller(tmp_path: Path) -> None:
+    def redacted(line: dict[str, Any]) -> dict[str, Any]:
+        line["arguments"]["sku"] = line["result"]["structuredContent"]["quantity"] = "***"
+        line["tool"]["outputSchema"].clear()
+        return line
+
+    path, arguments = tmp_path / "calls.jsonl", {"sku": "A-1"}
+    async with FaultyServer().session() as session, record(session, path, redact=redacted) as tools:
+        assert await tools.call("get_stock", arguments) == {"sku": "A-1", "quantity": 3}
+        assert data(await tools.call_tool("get_stock", arguments)) == {"sku": "A-1", "quantity": 3}
+    assert arguments == {"sku": "A-1"}
+    assert path.read_text("utf-8").count("***") == 4
+
+
+async def test_after_a_line_that_was_cut_off_the_next_one_is_whole(tmp_path: Path) -> None:
+    path = write(tmp_path / "calls.jsonl", line())
+    path.write_bytes(path.read_bytes() + b'{"tool": "get_st')
+    async with FaultyServer().session() as session, record(session, path) as tools:
+        await tools.call("get_stock", {"sku": "A-1"})
+    summary = replay(path)
+    assert (summary.total, summary.broken_at) == (2, [f"{path}:2"])
+
+
 async def test_a_tool_that_is_not_listed_is_recorded_as_one(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
     async with FaultyServer("unlisted").session() as session, record(session, path) as tools:
@@ -170,6 +193,21 @@ def test_a_line_that_is_too_long_is_passed_over_without_being_held(
     path = write(tmp_path / "calls.jsonl", line(data({"x": "y" * 5_000})), line(data(GOOD)))
     summary = replay(path)
     assert (summary.total, summary.broken_at) == (1, [f"{path}:1"])
+
+
+@pytest.mark.parametrize("damage", [lambda packed: packed[:-9], lambda packed: b"no gzip"], ids=["cut off", "no gzip"])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_damaged_compressed_file_is_an_error_that_names_it(tmp_path: Path, damage: Any, processes: int) -> None:
+    path = tmp_path / "calls.jsonl.gz"
+    path.write_bytes(damage(gzip.compress(b"\n".join([line()] * 50))))
+    with pytest.raises(OSError, match="gzip") as caught:
+        replay(path, processes=processes)
+    assert caught.value.filename == str(path)
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "soon", 5, None])
+def test_a_time_that_is_on_no_day_is_none(time: object) -> None:
+    assert Recorded.of(line(time=time)).day == ""
 
 
 def test_compressed_files_are_read_too(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from mcp import StdioServerParameters
 from mcp_guard import ENFORCE, STRICT, GuardError, OutputValidationError, Record, ToolExecutionError, connect, guard
 from mcp_guard.testing import FAULTS, GET_STOCK, Fault, FaultyServer, Injected, NotApplicableError, inject
 from mcp_guard.testing.faults import ANSI, INJECTION, Good, chosen
+from mcp_guard.testing.raw import RawServer
+from mcp_guard.testing.server import in_memory
 from support import SDK_MAJOR, sample_server
 
 GOOD: Final = {"sku": "A-1", "quantity": 3}
@@ -177,6 +179,34 @@ async def test_a_result_that_can_not_have_the_fault_is_handed_over_as_it_is() ->
     assert injection.injected == []
 
 
+@pytest.mark.parametrize("fault", [name for name, fault in FAULTS.items() if fault.listing is None])
+def test_a_tool_may_be_defined_in_any_way_and_still_have_the_fault(fault: str) -> None:
+    schemas: list[Any] = [None, True, 7, [], {"required": 5, "properties": []}, {"required": [[], 1, None]}]
+    for schema in schemas:
+        definition = {"name": "t", "outputSchema": schema}
+        FAULTS[fault].definition(definition, 2)
+        try:
+            FAULTS[fault].answer(Good(definition, {"content": [], "structuredContent": {"n": 1}}))
+        except NotApplicableError:
+            continue
+
+
+async def test_a_listing_without_tools_is_handed_over_as_it_is() -> None:
+    peer = RawServer(on={"tools/list": {"tools": {"a": 1}}})
+    async with connect(inject(in_memory(peer), "missing_field")) as tools:
+        with pytest.raises(GuardError) as caught:
+            await tools.call("get_stock", {"sku": "A-1"})
+    assert caught.value.kind == "contract_unusable"
+
+
+async def test_a_transport_that_could_not_be_opened_can_be_tried_again() -> None:
+    injection = inject(StdioServerParameters(command="no-such-command-anywhere"), "missing_field")
+    for _ in range(2):
+        with pytest.raises(FileNotFoundError):
+            async with connect(injection):
+                pass
+
+
 async def test_two_faults_are_one_inject_round_another() -> None:
     inner = inject(FaultyServer().transport(), "error_payload", calls=1)
     async with connect(inject(inner, "text_only", calls=2)) as tools:
@@ -237,6 +267,8 @@ def test_what_inject_can_not_do_is_refused_before_anything_is_opened() -> None:
         inject(transport, "silent", calls=0)
     with pytest.raises(TypeError, match=r"connect\(\) takes a URL"):
         inject(3, "silent")
+    with pytest.raises(TypeError, match="tool is a name or a glob, not int"):
+        inject(transport, "silent", tool=3)  # type: ignore[arg-type]  # what is tested
     with pytest.raises(TypeError, match="given by its name"):
         FaultyServer(3)  # type: ignore[arg-type]  # what is tested
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
+from mcp_guard._facts import is_array, is_object
 from mcp_guard.records import CallInfo
 
 
@@ -19,6 +20,19 @@ class Around(Protocol):
 
 
 Failed: TypeAlias = Callable[[Around, Exception], None]
+
+
+def copied(value: Any) -> Any:
+    """JSON that shares no object or array with `value`: what a hook does to it changes no call. Of any depth."""
+    top = [value]
+    left: list[dict[str, Any] | list[Any]] = [top]
+    while left:
+        container = left.pop()
+        for key, inner in list(container.items() if isinstance(container, dict) else enumerate(container)):
+            if is_object(inner) or is_array(inner):
+                container[key] = fresh = inner.copy()  # type: ignore[index]  # each key is of its own container
+                left.append(fresh)
+    return top[0]
 
 
 def has_around(hook: object) -> TypeGuard[Around]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, TypeAlias, TypeGuard, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast, final
 
 import anyio
 
 from mcp_guard import errors
-from mcp_guard._budget import Budget, Server
+from mcp_guard._budget import Server
 from mcp_guard._decision import Decision
 from mcp_guard._facts import Deviation
 from mcp_guard._judge import Call, Judge
@@ -18,7 +18,7 @@ from mcp_guard._listing import Listing, unlisted
 from mcp_guard._result import MODERN, ToolResult
 from mcp_guard._retry import Retry
 from mcp_guard._sdk import Answer, Fault, PeerError, Refused, Seam, Unparsable
-from mcp_guard._sending import Sending, deed_of, lost
+from mcp_guard._sending import Account, Sending, account_of, lost
 from mcp_guard._verdict import Conforming, Errored, Missing, Verdict, Violating, with_deviation
 from mcp_guard.records import Record
 
@@ -56,27 +56,27 @@ class Caller:
             return await self._run(call, options, conclude)
 
     async def _run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> tuple[T, Record]:
-        budget = Budget.current()
+        account = account_of(call, self._server)
         decision, decided, product = Decision("raise", None), Decision("allow", None), None
         try:
-            error = await self._tried(call, options, budget)
+            error = await self._tried(call, options, account)
             if error is None and call.verdict is not None and call.result is not None:
                 decided = self._judge.decide(call, call.verdict)
                 decision, product = conclude(call, call.verdict, call.result, decided)
         except BaseException as exc:  # cancelled, or a fault that is not the peer's: told, and passed on as it is
             # a guard that the call went through as well has said all there is to say
             own = exc if isinstance(exc, errors.GuardError) else None
-            self._ended(call, budget, Decision("raise", own), fruitless=own is None or _is_fault(own))
+            self._ended(call, account, Decision("raise", own), fruitless=own is None or _is_fault(own))
             raise
         if error is not None:
             decision = Decision("raise", error)
         fruitless = _is_fault(decision.error) and "raise" in {decision.action, decided.action}
-        record = self._ended(call, budget, decision, fruitless=fruitless)
+        record = self._ended(call, account, decision, fruitless=fruitless)
         if decision.action == "raise" and decision.error is not None:
             raise decision.error
         return cast("T", product), record
 
-    def _ended(self, call: Call, budget: Budget | None, decision: Decision, *, fruitless: bool) -> Record:
+    def _ended(self, call: Call, account: Account | None, decision: Decision, *, fruitless: bool) -> Record:
         """Say what became of the call, over all its attempts: to its error, to the budget, to the hooks."""
         error = decision.error
         outcome: errors.Outcome = call.reached if error is None else error.outcome
@@ -88,38 +88,38 @@ class Caller:
             outcome = _CERTAINTY[max(_CERTAINTY.index(o) for o in (outcome, *(a.outcome for a in call.attempts)))]
         if error is not None and error.call_id == call.id:
             error.outcome, error.attempts = outcome, earlier
-        if budget is not None and outcome != "not_sent":
-            used_up = outcome == "unknown" or (outcome == "executed" and fruitless)
-            budget.note(deed_of(call), self._server(), fruitless=used_up)
+        if account is not None:
+            account.close(outcome, fruitless=fruitless)
         return self._judge.tell(call, decision, outcome)
 
     def _server(self) -> Server:
         return Server(self._judge.server or None, self._seam.server)
 
-    async def _tried(self, call: Call, options: Mapping[str, Any], budget: Budget | None) -> errors.GuardError | None:
+    async def _tried(self, call: Call, options: Mapping[str, Any], account: Account | None) -> errors.GuardError | None:
         """Make one attempt after the other, as far as is allowed; why the last one brought no result, or `None`.
 
         One deadline holds for all of them, for their listings, rounds and waits.
         """
         allowed = math.inf if call.timeout is None else call.timeout
-        if budget is not None:
-            allowed = min(allowed, budget.left.seconds)
-            if budget.left.seconds <= 0:
+        if account is not None:
+            left = account.budget.left.seconds
+            if left <= 0:
                 return errors.BudgetExhaustedError(limit="seconds", **call.context(outcome="not_sent"))
+            allowed = min(allowed, left)
         deadline = anyio.current_time() + allowed
         retry = self._retry if call.named_safe else None
         nth, wait = 1, 0.0
         while True:
             call.begin_attempt(wait)
-            error = await self._attempt(call, options, budget, (allowed, deadline), retry)
+            error = await self._attempt(call, options, account, (allowed, deadline), retry)
             failure = error or self._reported(call)
             again = None if retry is None or failure is None else retry.wait(failure, nth)
-            if retry is None or failure is None or again is None or not _has_room(again, deadline, budget):
+            if retry is None or failure is None or again is None or not _has_room(again, deadline, account):
                 return error
             call.end_attempt(failure.kind, failure.outcome)
             call.failures = (*call.failures, failure)
             await retry.sleep(again)
-            if not _has_room(0.0, deadline, budget):
+            if not _has_room(0.0, deadline, account):
                 return error
             nth, wait = nth + 1, again
 
@@ -134,7 +134,7 @@ class Caller:
         self,
         call: Call,
         options: Mapping[str, Any],
-        budget: Budget | None,
+        account: Account | None,
         limit: tuple[float, float],
         retry: Retry | None,
     ) -> errors.GuardError | None:
@@ -145,20 +145,22 @@ class Caller:
             allowed, deadline = (retry.timeout, own) if own < deadline else limit
         error = None
         with anyio.CancelScope(deadline=deadline) as scope:
-            error = await self._made(call, options, budget)
+            error = await self._made(call, options, account)
         if scope.cancelled_caught and call.verdict is None:
             return errors.ToolTimeoutError(seconds=allowed, **call.context(outcome=call.reached))
         return error
 
-    async def _made(self, call: Call, options: Mapping[str, Any], budget: Budget | None) -> errors.GuardError | None:
+    async def _made(self, call: Call, options: Mapping[str, Any], account: Account | None) -> errors.GuardError | None:
         began = self._clock()
         fault = await self._listing.ensure(call.tool)
         call.ms_queued += (self._clock() - began) * 1000
         if fault is not None and (refusal := self._unread(call, fault)) is not None:
             return refusal
-        if (refusal := self._judge.admit(call) or self._spent(call, budget)) is not None:
+        if (refusal := self._judge.admit(call)) is not None:
             return refusal
-        gate, sent = Sending(budget), self._clock()
+        if account is not None and (refusal := account.stands_against(call)) is not None:
+            return refusal
+        gate, sent = Sending(account), self._clock()
         answer = await self._once(call, options, gate)
         if self._is_mismatch(answer, call, gate) and await self._listing.refresh(call.tool) is None:
             # the specification's one recovery: the server refused the call since its header was of an old listing
@@ -183,16 +185,6 @@ class Caller:
         if isinstance(verdict, (Violating, Missing)):
             await self._heard_again(call, sent)
         return None
-
-    def _spent(self, call: Call, budget: Budget | None) -> errors.GuardError | None:
-        """Why the budget does not let the call be sent, or `None`."""
-        if budget is None:
-            return None
-        limit: Literal["attempts", "seconds", "repeat"] | None = budget.lacks()
-        if limit is None and not call.named_safe and budget.refuses(deed_of(call), self._server()):
-            limit = "repeat"
-        unsent = call.context(outcome="not_sent")
-        return None if limit is None else errors.BudgetExhaustedError(limit=limit, **unsent)
 
     def _unread(self, call: Call, fault: Fault) -> errors.GuardError | None:
         """Note that the listing could not be read; why the call is not to be sent, where that leaves nothing known."""
@@ -261,11 +253,11 @@ def _is_fault(error: errors.GuardError | None) -> bool:
     return isinstance(error, errors.ContractError)
 
 
-def _has_room(wait: float, deadline: float, budget: Budget | None) -> bool:
+def _has_room(wait: float, deadline: float, account: Account | None) -> bool:
     """Whether after that many seconds there is time for another attempt, and an attempt left."""
     left = deadline - anyio.current_time()
-    if budget is not None:
-        if budget.lacks() is not None:
+    if account is not None:
+        if account.budget.lacks() is not None:
             return False
-        left = min(left, budget.left.seconds)
+        left = min(left, account.budget.left.seconds)
     return wait < left if left < math.inf else wait <= _LONGEST_WAIT

@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar, final
 
 from mcp_guard import _arguments, _bounds, _correlation, _words, errors
-from mcp_guard._around import current_span, entered, has_around
+from mcp_guard._around import copied, current_span, entered, has_around
 from mcp_guard._canonical import canonical_json
 from mcp_guard._check import judged
 from mcp_guard._contract import Contract
@@ -198,7 +198,7 @@ class Judge:
             server=_words.name(self.server) if self.server else None,
             correlation=call.correlation,
             arguments=call.arguments,
-            result=lambda: None if call.result is None else call.result.body,
+            result=lambda: None if call.result is None else copied(call.result.body),
         )
         with entered(self._around, info, self._failed):
             call.trace_id, call.span_id = current_span()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Final, final
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, final
 
 from mcp_guard import errors
-from mcp_guard._budget import Budget, Deed
+from mcp_guard._budget import Budget, Deed, Server
 from mcp_guard._canonical import canonical_json
 from mcp_guard._facts import Problem
 from mcp_guard._judge import Call
@@ -17,11 +19,48 @@ _REJECTED: Final = frozenset({-32700, -32600, -32601, -32602})
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The budget that a call is inside of, and what the call is to it."""
+
+    budget: Budget
+    deed: Deed
+    server: Server
+
+    def stands_against(self, call: Call) -> errors.BudgetExhaustedError | None:
+        """Why the call is not to be sent, or `None`."""
+        limit: Literal["attempts", "seconds", "repeat"] | None = self.budget.lacks()
+        if limit is None and not call.named_safe and self.budget.refuses(self.deed, self.server):
+            limit = "repeat"
+        unsent = call.context(outcome="not_sent")
+        return None if limit is None else errors.BudgetExhaustedError(limit=limit, **unsent)
+
+    def close(self, outcome: errors.Outcome, *, fruitless: bool) -> None:
+        """Note how the call ended, where any of it was sent; `fruitless`: if it ran, it ran to no use."""
+        if outcome != "not_sent":
+            used_up = outcome == "unknown" or (outcome == "executed" and fruitless)
+            self.budget.note(self.deed, self.server, fruitless=used_up)
+
+
+def account_of(call: Call, server: Callable[[], Server]) -> Account | None:
+    """The account of a call that is about to be made, where it is inside of a budget."""
+    budget = Budget.current()
+    return None if budget is None else Account(budget, _deed(call), server())
+
+
+def _deed(call: Call) -> Deed:
+    # no arguments are the same as empty ones
+    arguments = call.arguments or {}
+    canonical = canonical_json(arguments)  # none where they are very many
+    return Deed(call.tool, hashlib.sha256(repr(arguments).encode() if canonical is None else canonical).digest())
+
+
+@final
 class Sending:
     """The gate of one attempt: what goes out is taken from the budget."""
 
-    def __init__(self, budget: Budget | None) -> None:
-        self._budget = budget
+    def __init__(self, account: Account | None) -> None:
+        self._budget = None if account is None else account.budget
         self.sent = 0
         self.answered = False
 
@@ -40,13 +79,6 @@ class Sending:
         """Count what somebody may have sent past the gate: a `call_tool` that is not the SDK's own."""
         if self._budget is not None and not self.sent:
             self._budget.spend()
-
-
-def deed_of(call: Call) -> Deed:
-    """What a call is, as the budget remembers it: no arguments are the same as empty ones."""
-    arguments = call.arguments or {}
-    canonical = canonical_json(arguments)  # none where they are very many
-    return Deed(call.tool, hashlib.sha256(repr(arguments).encode() if canonical is None else canonical).digest())
 
 
 def lost(fault: Fault, call: Call, gate: Sending) -> errors.GuardError:

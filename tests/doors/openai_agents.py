@@ -22,8 +22,8 @@ VERSIONS: Final = (
     ("openai-agents==0.24.0", "mcp>=2,<3"),
     ("openai-agents==0.20.0", "mcp>=2,<3"),
     ("openai-agents==0.24.0", "mcp<2"),
-    ("openai-agents==0.14.8", "mcp<2"),
-    ("openai-agents==0.9.0", "mcp<2"),
+    ("openai-agents==0.14.8", "openai==2.26.0", "mcp<2"),
+    ("openai-agents==0.9.0", "openai==2.19.0", "mcp<2"),
 )
 
 
@@ -39,31 +39,34 @@ def mcp_server(server: Any, **options: Any) -> Any:
     return InMemory({"command": "none"}, **{**retries, "client_session_timeout_seconds": patience(server), **options})
 
 
-def agent(servers: list[Any], **options: Any) -> Any:
-    """An agent whose model calls `get_stock`, and says what it was told of it."""
+def scripted(*calls: dict[str, Any]) -> Any:
+    """A model that calls `get_stock` with each of these arguments, and then says what it was told, as JSON."""
     agents: Any = importlib.import_module("agents")
     items: Any = importlib.import_module("agents.items")
     responses: Any = importlib.import_module("openai.types.responses")
 
-    class Scripted(agents.Model):  # type: ignore[misc]  # the same
-        async def get_response(self, **given: Any) -> Any:
-            told = [each for each in given["input"] if each.get("type") == "function_call_output"]
-            if told:
-                words = json.dumps(told[0]["output"])
-                text = responses.ResponseOutputText(text=words, type="output_text", annotations=[])
-                said = responses.ResponseOutputMessage(
-                    id="2", content=[text], role="assistant", status="completed", type="message"
-                )
-            else:
-                said = responses.ResponseFunctionToolCall(
-                    id="1", call_id="1", name="get_stock", arguments=json.dumps(ARGUMENTS), type="function_call"
-                )
-            return items.ModelResponse(output=[said], usage=agents.Usage(), response_id=None)
+    def call(number: int, arguments: dict[str, Any]) -> Any:
+        return responses.ResponseFunctionToolCall(
+            call_id=f"{number}", name="get_stock", arguments=json.dumps(arguments), type="function_call"
+        )
+
+    def say(words: str) -> Any:
+        text = responses.ResponseOutputText(text=words, type="output_text", annotations=[])
+        return responses.ResponseOutputMessage(
+            id="2", content=[text], role="assistant", status="completed", type="message"
+        )
+
+    class Scripted(agents.Model):  # type: ignore[misc]  # what it is made of is Any
+        async def get_response(self, *positional: Any, **named: Any) -> Any:
+            given = named["input"] if "input" in named else positional[1]
+            told = [each["output"] for each in given if each.get("type") == "function_call_output"]
+            output = [say(json.dumps(told))] if told else [call(i, each) for i, each in enumerate(calls)]
+            return items.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
 
         def stream_response(self, *_: Any, **__: Any) -> Any:
             raise NotImplementedError
 
-    return agents.Agent(name="clerk", model=Scripted(), mcp_servers=servers, **options)
+    return Scripted()
 
 
 async def played(server: Any, runs: Counter[str], **options: Any) -> Seen:
@@ -72,10 +75,11 @@ async def played(server: Any, runs: Counter[str], **options: Any) -> Seen:
     try:
         async with server:
             quiet = agents.RunConfig(tracing_disabled=True)
-            result = await agents.Runner.run(agent([server], **options), "go", run_config=quiet)
+            agent = agents.Agent(name="clerk", model=scripted(ARGUMENTS), mcp_servers=[server], **options)
+            result = await agents.Runner.run(agent, "go", run_config=quiet)
     except Exception as error:  # noqa: BLE001  # what it raises is what is to be told
         return Seen(runs["get_stock"], raised=raised(error))
-    output = json.loads(result.final_output)
+    [output] = json.loads(result.final_output)
     return Seen(runs["get_stock"], told=output if isinstance(output, str) else output[0]["text"])
 
 

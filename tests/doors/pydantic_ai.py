@@ -34,23 +34,27 @@ def toolset(server: FaultyServer, **options: Any) -> Any:
     )
 
 
-def agent(toolsets: list[Any], **options: Any) -> Any:
-    """An agent whose model calls `get_stock`, does so again where it is told to, and says what it was told of it."""
-    ai: Any = importlib.import_module("pydantic_ai")
+def scripted(*calls: dict[str, Any]) -> Any:
+    """A model that calls `get_stock` with each of these arguments, and does so again where it is told to.
+
+    Then it says what it was told of the last one, and whether that was shown as a failure, as JSON.
+    """
     messages: Any = importlib.import_module("pydantic_ai.messages")
-    models: Any = importlib.import_module("pydantic_ai.models.function")
 
-    def scripted(history: list[Any], _: Any) -> Any:
+    def answer(history: list[Any], _: Any) -> Any:
         part = history[-1].parts[-1]
-        told = part.model_response() if part.part_kind == "retry-prompt" else ""
-        if part.part_kind == "tool-return":
-            told = part.model_response_str()
         outcome = "retried" if part.part_kind == "retry-prompt" else getattr(part, "outcome", "")
-        if not told or outcome == "retried":
-            return messages.ModelResponse(parts=[messages.ToolCallPart("get_stock", ARGUMENTS)])
-        return messages.ModelResponse(parts=[messages.TextPart(json.dumps([told, outcome != "success"]))])
+        if part.part_kind == "tool-return" and outcome != "retried":
+            told = json.dumps([part.model_response_str(), outcome != "success"])
+            return messages.ModelResponse(parts=[messages.TextPart(told)])
+        return messages.ModelResponse(parts=[messages.ToolCallPart("get_stock", each) for each in calls])
 
-    return ai.Agent(models.FunctionModel(scripted), toolsets=toolsets, **options)
+    return importlib.import_module("pydantic_ai.models.function").FunctionModel(answer)
+
+
+def agent(toolsets: list[Any], **options: Any) -> Any:
+    """An agent that calls `get_stock` once, if it is not told to do so again."""
+    return importlib.import_module("pydantic_ai").Agent(scripted(ARGUMENTS), toolsets=toolsets, **options)
 
 
 async def played(made: Any, runs: Counter[str], **options: Any) -> Seen:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -53,7 +52,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return common.INTERRUPTED
     except BrokenPipeError:
-        # what is still in the buffer has nowhere to go, and would be complained about at the very end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        common.mute()
         return common.BROKEN_PIPE
     return status

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         # what the file asks for is the user's to mend; what comes is looked at, whatever it is
         policy = replace(OBSERVE, arguments="raise")
         async with common.session_to(args, policy=policy) as tools:
-            contracts = await common.listed(tools)
+            contracts = await common.listed(tools, args)
             report = lint.as_report("check", common.subject(args), contracts, args)
             if pinned is not None:
                 report.cases.append(_compared(pinned, contracts))
@@ -85,8 +85,10 @@ def calls_in(path: Path) -> list[tuple[str, dict[str, Any]]]:
 
     shown = _words.line(str(path))
     try:
-        text = path.read_text(encoding="utf-8")
-        found = json.loads(text) if text.lstrip().startswith("[") else [json.loads(x) for x in text.splitlines() if x]
+        text = path.read_text(encoding="utf-8-sig")
+        # not `splitlines`: what else it takes for the end of a line may stand in a JSON string
+        lines = [line for line in text.split("\n") if line.strip()]
+        found = json.loads(text) if text.lstrip().startswith("[") else list(map(json.loads, lines))
     except OSError as error:
         raise common.FailedError(common.UNREADABLE, f"{shown}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

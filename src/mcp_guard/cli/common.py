@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import re
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, final
 
@@ -37,6 +39,8 @@ STATUSES: Final = {
 }
 """What each exit status says."""
 _LAST_LINES: Final = 10
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+"""A token (RFC 9110, section 5.6.2)."""
 T = TypeVar("T")
 
 
@@ -52,7 +56,13 @@ def add_server(parser: argparse.ArgumentParser, *, files: bool = False) -> None:
     """Let a command take a server: a URL, or a command after ``--``; with `files` also a lock or listing file."""
     what = "URL of the server" + (", or a lock file, or a listing as JSON" if files else "")
     parser.add_argument("server", nargs="?", metavar="SERVER", help=f"{what}; a command is given after --")
-    parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="for each call (%(default)s)")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="for the connection, the listing, and each call (%(default)s)",
+    )
     parser.add_argument(
         "--header", action="append", default=[], metavar="NAME:VALUE", help="send this header to the URL; repeatable"
     )
@@ -83,7 +93,18 @@ def subject(args: argparse.Namespace) -> str:
     """What is looked at, fit to be shown: without what may be secret in a URL or on a command line."""
     if args.words:
         return _words.line(Path(args.words[0]).name + (" …" if len(args.words) > 1 else ""))
-    return _words.line(str(args.server).partition("?")[0].rpartition("@")[2])
+    server = str(args.server)
+    if "://" not in server:
+        return _words.line(server.partition("?")[0].rpartition("@")[2])
+    from urllib.parse import urlsplit
+
+    try:
+        url = urlsplit(server)
+        port = "" if url.port is None else f":{url.port}"
+        host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname or ""
+    except ValueError:  # where one part ends can't be told, and so neither what of it is a password
+        return "the URL"
+    return _words.line(f"{url.scheme}://{host}{port}{url.path}")
 
 
 @asynccontextmanager
@@ -94,6 +115,7 @@ async def session_to(args: argparse.Namespace, **options: Any) -> AsyncGenerator
         FailedError: There is none on it, or it can't be reached. With it comes the end of what the server said on
             standard error, escaped.
     """
+    import anyio
     from mcp import StdioServerParameters
 
     from mcp_guard._connect import connect
@@ -110,44 +132,58 @@ async def session_to(args: argparse.Namespace, **options: Any) -> AsyncGenerator
             if args.header:
                 client_options["headers"] = dict(map(_header, args.header))
         reached = False
-        try:
-            async with connect(to, client_options=client_options, timeout=args.timeout, **options) as tools:
-                reached = True
-                yield tools
-        except Exception as error:
-            if reached:
-                raise
-            raise FailedError(UNREACHED, _unreached(args, error, said)) from error
+        with anyio.CancelScope(deadline=anyio.current_time() + args.timeout) as patience:
+            try:
+                async with connect(to, client_options=client_options, timeout=args.timeout, **options) as tools:
+                    reached, patience.deadline = True, math.inf
+                    yield tools
+            except Exception as error:
+                if reached:
+                    raise
+                raise FailedError(UNREACHED, _unreached(args, error, said)) from error
+        if patience.cancelled_caught:
+            raise FailedError(UNREACHED, _unreached(args, TimeoutError(_late(args.timeout)), said))
 
 
 def _header(text: str) -> tuple[str, str]:
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise FailedError(USAGE, f"--header takes NAME:VALUE, not {_words.name(text)}")
-    return name.strip(), value.strip()
+    name, value = (part.strip() for part in text.partition(":")[::2])
+    if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+        # not shown: what was meant as a header may be a password
+        raise FailedError(USAGE, "--header takes NAME:VALUE, the name a word, the value printable ASCII")
+    return name, value
 
 
 def _unreached(args: argparse.Namespace, error: Exception, said: IO[str]) -> str:
     if isinstance(error, ValueError) and not args.words:
-        return f"{_words.name(str(args.server))} is no URL; a command is given after --"
+        return f"{subject(args)} is no URL of a server; a command is given after --"
     said.seek(0)
     last = "".join(f"\n  | {_words.line(line.rstrip())}" for line in said.read().splitlines()[-_LAST_LINES:])
-    what = f"{type(error).__name__}" if not isinstance(error, OSError) else (error.strerror or type(error).__name__)
+    what = type(error).__name__
+    if isinstance(error, OSError):
+        what = error.strerror or (str(error) if isinstance(error, TimeoutError) else what)
     return f"{subject(args)} can't be reached: {what}{last}"
 
 
-async def listed(tools: GuardedSession[Any]) -> Contracts:
+def _late(timeout: float) -> str:
+    return f"no answer came in time ({timeout:g} s, see --timeout)"
+
+
+async def listed(tools: GuardedSession[Any], args: argparse.Namespace) -> Contracts:
     """The server's tools.
 
     Raises:
-        FailedError: It does not list them.
+        FailedError: It does not list them, or not in time.
     """
+    import anyio
+
     from mcp_guard.errors import GuardError
 
-    try:
-        return await tools.refresh()
-    except GuardError as error:
-        raise FailedError(UNREACHED, f"the tools can't be listed: {error}") from error
+    with anyio.move_on_after(args.timeout):
+        try:
+            return await tools.refresh()
+        except GuardError as error:
+            raise FailedError(UNREACHED, f"the tools can't be listed: {error}") from error
+    raise FailedError(UNREACHED, f"the tools can't be listed: {_late(args.timeout)}")
 
 
 async def contracts_of(args: argparse.Namespace) -> Contracts:
@@ -156,10 +192,10 @@ async def contracts_of(args: argparse.Namespace) -> Contracts:
     Raises:
         FailedError: There are none to be had.
     """
-    if not args.words and args.server is not None and not args.server.lower().startswith(("http://", "https://")):
+    if not args.words and args.server is not None and "://" not in args.server:
         return from_file(Path(args.server))
     async with session_to(args) as tools:
-        return await listed(tools)
+        return await listed(tools, args)
 
 
 def from_file(path: Path) -> Contracts:
@@ -174,7 +210,7 @@ def from_file(path: Path) -> Contracts:
 
     shown = _words.line(str(path))
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise FailedError(UNREADABLE, f"{shown}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -182,7 +218,7 @@ def from_file(path: Path) -> Contracts:
     if is_object(content) and is_object(content.get("result")):
         content = content["result"]
     tools = content.get("tools") if is_object(content) else content
-    if is_array(tools):
+    if is_array(tools) and (not tools or any(map(is_object, tools))):
         contracts = Contracts()
         contracts.learn(Contract.from_tool(tool) for tool in tools if is_object(tool))
         return contracts
@@ -215,25 +251,51 @@ def write(report: Report, args: argparse.Namespace) -> None:
     try:
         args.output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise FailedError(UNREADABLE, f"{args.output}: {error.strerror}") from error
+        raise FailedError(UNREADABLE, f"{_words.line(str(args.output))}: {error.strerror}") from error
 
 
 def put(text: str) -> None:
-    """Write to standard output, whatever its encoding can't hold escaped."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    """Write to standard output, whatever its encoding can't hold escaped.
+
+    Raises:
+        FailedError: There is none, or it can't be written to.
+        BrokenPipeError: Whoever read it closed it.
+    """
+    stream: IO[str] | None = sys.stdout
+    if stream is None:
+        raise FailedError(UNREADABLE, "there is no standard output to write to")
+    try:
+        _write(stream, text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        mute()
+        raise FailedError(UNREADABLE, f"standard output: {error.strerror}") from error
 
 
 def complain(text: str) -> None:
-    """Write to standard error."""
-    encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    """Write to standard error, where there is one that takes it."""
+    stream: IO[str] | None = sys.stderr
+    if stream is not None:
+        with suppress(OSError):  # there is no other place to say it, and the exit status tells
+            _write(stream, text + "\n")
 
 
-def is_terminal(stream: IO[str]) -> bool:
+def _write(stream: IO[str], text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def mute() -> None:
+    """Let what is still in standard output's buffer go nowhere: at the very end it would be complained about."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def is_terminal(stream: IO[str] | None) -> bool:
     """Whether colours and a moving line are wanted there (https://no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    is_one = stream is not None and stream.isatty()
+    return is_one and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @final

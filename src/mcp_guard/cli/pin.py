@@ -27,5 +27,7 @@ def run(args: argparse.Namespace) -> int:
         raise common.FailedError(common.UNREADABLE, says)
     contracts = common.run(lambda: common.contracts_of(args))
     diff.save(contracts, args.lock)
+    if contracts.listing_truncated:
+        common.complain("mcp-guard: the listing was left before its end: there may be more tools than those")
     common.put(f"{shown}: {len(contracts)} tools pinned\n")
     return common.FINE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,9 +46,15 @@ def run(args: argparse.Namespace) -> int:
                 progress=bar.show,
             )
     except OSError as error:
-        raise common.FailedError(common.UNREADABLE, f"{error.filename}: {error.strerror}") from error
+        raise common.FailedError(common.UNREADABLE, f"{_words.line(str(error.filename))}: {error.strerror}") from error
+    except BrokenExecutor as error:
+        says = "a process that shared the work died, perhaps for want of memory; try --processes 1"
+        raise common.FailedError(common.UNREADABLE, says) from error
     except ValueError as error:
         raise common.FailedError(common.USAGE, str(error)) from error
+    if summary.broken and not summary.total:
+        where = _words.line(summary.broken_at[0])
+        raise common.FailedError(common.UNREADABLE, f"{where}: this is no recording, and no other line is one")
     report = _report(summary, args)
     common.write(report, args)
     return common.FOUND if report.reaches("error") else common.FINE
@@ -71,7 +78,7 @@ def _report(summary: Summary, args: argparse.Namespace) -> Report:
                 tool,
                 f"{number} results do not satisfy {fault.keyword}",
                 fault.pointer,
-                where=summary.examples[fault],
+                where=_words.line(summary.examples[fault]),
             )
             for fault, number in summary.violations.most_common()
             if fault.tool == tool
@@ -83,7 +90,7 @@ def _report(summary: Summary, args: argparse.Namespace) -> Report:
         report.cases.append(Case(tool, tuple(entries)))
     if summary.broken:
         entry = Entry("line-broken", "warning", "", f"{summary.broken} lines are none of a recording")
-        where = [Entry("line-broken", "warning", "", "is none of a recording", where=at) for at in summary.broken_at]
+        where = [Entry("line-broken", "warning", "", "is none of a recording", where=_words.line(at)) for at in summary.broken_at]
         report.cases.append(Case("lines", (entry, *where)))
     report.facts["results"] = str(summary.total)
     report.facts["of them would raise"] = str(summary.breaks)

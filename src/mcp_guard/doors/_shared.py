@@ -32,7 +32,9 @@ def checked(options: dict[str, Any], *own: str) -> dict[str, Any]:
     for name in own:
         if name in options:
             raise TypeError(f"{name} is set by the door itself")
-    GuardedSession(None, cast("Any", None), **{k: v for k, v in options.items() if k != "seam"})
+    # pins are of a server: where the door sets that, they are looked at with it
+    left_out = {"seam", "pins"} if "server" in own else {"seam"}
+    GuardedSession(None, cast("Any", None), **{k: v for k, v in options.items() if k not in left_out})
     return options
 
 

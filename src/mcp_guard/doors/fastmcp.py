@@ -49,14 +49,14 @@ def guarded(client: ClientT, **options: Any) -> ClientT:
         fastmcp: Any = import_module("fastmcp.client.client")
     except ImportError:
         raise missing("fastmcp", "fastmcp") from None
-    checked(options, "notifications")
     members = getattr(client, "clients", None)
+    checked(options, "notifications", *(() if members is None else ("server",)))
     if not isinstance(client, fastmcp.Client) and members is None:
         raise TypeError(f"client takes a fastmcp.Client or a ClientGroup of them, not {type(client).__name__}")
     if members is not None:
-        checked(options, "server")
-        for name, member in members.items():
-            guarded(member, **options, server=name)
+        named = [(member, checked({**options, "server": name})) for name, member in members.items()]
+        for member, its in named:
+            guarded(member, **its)
         return client
     one: Any = client
     if isinstance(one.transport, GuardedTransport):

@@ -50,8 +50,10 @@ def guarded(target: TargetT, **options: Any) -> TargetT:
     if hasattr(client, "transport"):
         _guard_client(client, options)
     elif hasattr(client, "clients"):
-        for name, member in client.clients.items():
-            _guard_client(member, {**checked(options, "server"), "server": name})
+        checked(options, "server")
+        named = [(member, checked({**options, "server": name})) for name, member in client.clients.items()]
+        for member, its in named:
+            _guard_client(member, its)
     else:
         return cast("TargetT", _telling(any_target, **options))
     return target
@@ -109,6 +111,8 @@ class ToolInterceptor:
         self._connections: Mapping[str, Any] = {} if connections is None else connections
         self._given: Any = self._callbacks.Callbacks() if callbacks is None else callbacks
         self._options = checked(options, "notifications", "server")
+        for name in self._connections:
+            checked({**options, "server": name})
 
     async def __call__(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Make one call.

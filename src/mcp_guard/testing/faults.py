@@ -53,8 +53,8 @@ class Good:
     def member(self) -> str:
         """A member of the structured content: one that the outputSchema requires, where there is one."""
         value, schema = self.value, self.tool.get("outputSchema")
-        required: list[str] = schema.get("required", []) if is_object(schema) else []
-        return next((name for name in required if name in value), next(iter(value)))
+        required = _required(schema) if is_object(schema) else []
+        return next((name for name in required if isinstance(name, str) and name in value), next(iter(value)))
 
     def answering(self, value: Json, text: str | None = None) -> dict[str, Json]:
         """The result with this structured content, and with text that says the same or `text`."""
@@ -65,6 +65,16 @@ class Good:
         """The result with this text, and no structured content but what is in `members`."""
         rest = {k: v for k, v in self.result.items() if k != "structuredContent"}
         return {**rest, "content": [{"type": "text", "text": text}], **members}
+
+
+def _properties(schema: dict[str, Json]) -> dict[str, Json]:
+    properties = schema.get("properties")
+    return properties if is_object(properties) else {}  # a real server's schema may be anything
+
+
+def _required(schema: dict[str, Json]) -> list[Json]:
+    required = schema.get("required")
+    return required if is_array(required) else []
 
 
 def _same(definition: dict[str, Json], _: int) -> dict[str, Json]:
@@ -160,18 +170,19 @@ def _twice(good: Good) -> Answer:
 
 def _schema(change: Callable[[dict[str, Json]], Json]) -> Callable[[dict[str, Json], int], dict[str, Json]]:
     def definition(tool: dict[str, Json], _: int) -> dict[str, Json]:
-        return {**tool, "outputSchema": change(copy.deepcopy(tool.get("outputSchema") or {"type": "object"}))}
+        schema = tool.get("outputSchema")
+        return {**tool, "outputSchema": change(copy.deepcopy(schema) if is_object(schema) else {"type": "object"})}
 
     return definition
 
 
 def _property(name: str, schema: Json) -> Callable[[dict[str, Json], int], dict[str, Json]]:
-    return _schema(lambda output: {**output, "properties": {**output.get("properties", {}), name: schema}})
+    return _schema(lambda output: {**output, "properties": {**_properties(output), name: schema}})
 
 
 def _requiring(output: dict[str, Json]) -> Json:
-    properties = {**output.get("properties", {}), "as_of": {"type": "string"}}
-    return {**output, "properties": properties, "required": [*output.get("required", ()), "as_of"]}
+    properties = {**_properties(output), "as_of": {"type": "string"}}
+    return {**output, "properties": properties, "required": [*_required(output), "as_of"]}
 
 
 def _swapped(tool: dict[str, Json], nth: int) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from typing import Any, cast, final
 
 import anyio
 
-from mcp_guard._facts import is_object
+from mcp_guard._facts import is_array, is_object
 from mcp_guard._opening import way_to
 from mcp_guard._sdk.choose import sdk
 from mcp_guard.testing.faults import Fault, Good, NotApplicableError, chosen
@@ -52,8 +52,9 @@ class Injection:
     async def __aenter__(self) -> tuple[Any, Any]:
         if self._open is not None:
             raise RuntimeError("this transport is open already; inject() makes another")
-        self._open = _opened(self)
-        streams: tuple[Any, Any] = await self._open.__aenter__()
+        opened = _opened(self)
+        streams: tuple[Any, Any] = await opened.__aenter__()
+        self._open = opened
         return streams
 
     async def __aexit__(self, *raised: object) -> bool | None:
@@ -99,6 +100,8 @@ def inject(
         raise ValueError(f"{fault!r} stands for {len(found)} faults; put one inject() round another")
     if found[0].listing is not None:
         raise ValueError(f"{found[0].name} is a fault of the listing: it takes a FaultyServer")
+    if not isinstance(tool, str):
+        raise TypeError(f"tool is a name or a glob, not {type(tool).__name__}")
     if not 0 <= probability <= 1:
         raise ValueError(f"probability is between 0 and 1, not {probability}")
     which = frozenset((calls,) if isinstance(calls, int) else calls) if calls is not None else None
@@ -184,9 +187,9 @@ class _Wire:
                 await self._hand_over(item)
                 continue
             method, name, nth = asked
-            if method == _LIST:
-                await self._answer(frame.id, {**result, "tools": [self._listed(t, nth) for t in result["tools"]]})
-            elif not await self._put(frame.id, name, nth, result):
+            if method == _LIST and is_array(tools := result.get("tools")):
+                await self._answer(frame.id, {**result, "tools": [self._listed(tool, nth) for tool in tools]})
+            elif method == _LIST or not await self._put(frame.id, name, nth, result):
                 await self._hand_over(item)
         await self._to_client.aclose()
 

@@ -42,9 +42,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mark = metafunc.definition.get_closest_marker(_MARK)
     names: tuple[Any, ...] = ("*",) if mark is None else mark.args
     try:
+        if mark is not None and (mark.kwargs or not names):
+            raise ValueError(f'{_MARK} takes names alone, one at least, such as {_MARK}("missing_field", "data")')
         faults = chosen(names)
     except (TypeError, ValueError) as error:
-        raise pytest.UsageError(f"{metafunc.definition.nodeid}: {error}") from None
+        raise pytest.fail.Exception(f"{metafunc.definition.nodeid}: {error}", pytrace=False) from None
     here = [fault for fault in faults if not fault.modern or find_spec("mcp_types") is not None]
     metafunc.parametrize("mcp_fault", here, ids=[fault.name for fault in here])
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
+import zlib
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from io import SEEK_END, FileIO
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias, final
 
 from mcp_guard import _words
+from mcp_guard._around import copied
 from mcp_guard._facts import is_object
+from mcp_guard._locks import private
 from mcp_guard._session import GuardedSession
 from mcp_guard.policy import OBSERVE
 from mcp_guard.records import CallInfo
@@ -59,9 +64,12 @@ async def record(
 
 
 @contextmanager
-def _appending(path: Path) -> Generator[IO[str]]:
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    with os.fdopen(descriptor, "a", encoding="utf-8") as file:
+def _appending(path: Path) -> Generator[FileIO]:
+    with open(path, "a+b", buffering=0, opener=private) as file:
+        if file.seekable() and (size := file.seek(0, SEEK_END)):
+            file.seek(size - 1)
+            if file.read(1) != b"\n":  # whoever wrote it died in the middle of a line, and that one alone is lost
+                file.write(b"\n")
         yield file
 
 
@@ -69,7 +77,7 @@ def _appending(path: Path) -> Generator[IO[str]]:
 class _Recorder:
     """The hook that writes."""
 
-    def __init__(self, file: IO[str], redact: Redact | None) -> None:
+    def __init__(self, file: FileIO, redact: Redact | None) -> None:
         self.tools: GuardedSession[Any] | None = None
         self._file = file
         self._redact = redact
@@ -92,7 +100,7 @@ class _Recorder:
             "server": record.server,
             "protocol": record.protocol,
             "tool": self._definition(record.tool),
-            "arguments": dict(call.arguments or {}),
+            "arguments": copied(dict(call.arguments or {})),
         }
         if (result := call.result()) is not None:
             line["result"] = result
@@ -100,8 +108,9 @@ class _Recorder:
             line["error"] = {"kind": record.error, "outcome": record.outcome}
         kept = line if self._redact is None else self._redact(line)
         if kept is not None:
-            self._file.write(json.dumps(kept, ensure_ascii=True) + "\n")
-            self._file.flush()
+            rest = memoryview(f"{json.dumps(kept)}\n".encode())
+            while rest:  # one write, so that several processes may share the file, but where the disk is full
+                rest = rest[self._file.write(rest) :]
 
     def _definition(self, shown: str) -> dict[str, Any]:
         contracts = () if self.tools is None else self.tools.contracts
@@ -169,25 +178,32 @@ class Recorded:
 def _day(time: object) -> str:
     try:
         moment = datetime.fromisoformat(time.replace("Z", "+00:00")) if isinstance(time, str) else None
-    except ValueError:
+        return "" if moment is None else moment.astimezone(timezone.utc).date().isoformat()
+    except (ValueError, OverflowError, OSError):  # the latter two where a time zone leads out of the years there are
         return ""
-    return "" if moment is None else moment.astimezone(timezone.utc).date().isoformat()
 
 
 def lines_of(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[Place, bytes | None]]:
     """The lines of files, plain or ``.gz``, with their places; `None` for one that is over `LONGEST`. Empty ones not.
 
     Raises:
-        OSError: A file can't be read.
+        OSError: A file can't be read, or is ``.gz`` by its name and damaged.
     """
     for each in paths:
         path = os.fspath(each)
         with gzip.open(path, "rb") if path.endswith(".gz") else Path(path).open("rb") as file:
             number = 0
-            while line := file.readline(LONGEST):
+            while line := _line_of(file, path):
                 number += 1
                 is_long = len(line) == LONGEST and not line.endswith(b"\n")
                 while is_long and line and not line.endswith(b"\n"):
-                    line = file.readline(LONGEST)
+                    line = _line_of(file, path)
                 if is_long or line.strip():
                     yield Place(path, number), None if is_long else line
+
+
+def _line_of(file: IO[bytes], path: str) -> bytes:
+    try:
+        return file.readline(LONGEST)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise OSError(errno.EINVAL, "it is no whole gzip file", path) from error

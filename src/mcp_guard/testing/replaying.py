@@ -261,6 +261,7 @@ def replay(
     Raises:
         OSError: A file can't be read.
         ValueError: `processes` is smaller than 1.
+        concurrent.futures.BrokenExecutor: One of the processes died.
     """
     if processes < 1:
         raise ValueError(f"processes is at least 1, not {processes}")
