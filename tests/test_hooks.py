@@ -254,6 +254,14 @@ async def test_arguments_and_pins_that_enforce_would_refuse_are_counted() -> Non
     assert tally.to_dict()["tools"][0]["would_raise"] == {"invalid_arguments": 1}
 
 
+async def test_a_listing_that_can_not_be_read_is_counted_as_enforce_would_refuse_each_call() -> None:
+    tally = Tally()
+    options: dict[str, Any] = {"on": {"tools/list": Error(-32603)}, "results": {"t": GOOD}}
+    async with guarded(raw_session, policy=OBSERVE, hooks=[tally], **options) as (tools, _):
+        await tools.call_tool("t")
+    assert tally.to_dict()["tools"][0]["would_raise"] == {"protocol_error": 1}
+
+
 @pytest.mark.parametrize(
     "policy, answer, would",
     [

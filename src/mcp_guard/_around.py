@@ -25,12 +25,13 @@ Failed: TypeAlias = Callable[[Around, Exception], None]
 def copied(value: Any) -> Any:
     """JSON that shares no object or array with `value`: what a hook does to it changes no call. Of any depth."""
     top = [value]
-    left: list[dict[str, Any] | list[Any]] = [top]
+    left: list[Any] = [top]
     while left:
         container = left.pop()
-        for key, inner in list(container.items() if isinstance(container, dict) else enumerate(container)):
+        items: list[tuple[Any, Any]] = [*(container.items() if is_object(container) else enumerate(container))]
+        for key, inner in items:
             if is_object(inner) or is_array(inner):
-                container[key] = fresh = inner.copy()  # type: ignore[index]  # each key is of its own container
+                container[key] = fresh = inner.copy()
                 left.append(fresh)
     return top[0]
 

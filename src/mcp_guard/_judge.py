@@ -207,7 +207,7 @@ class Judge:
     def admit(self, call: Call) -> errors.GuardError | None:
         """Take up the tool's contract; why the call is not to be sent, given it, or `None`."""
         call.contract = contract = self.contract(call.tool)
-        policy, unsent, call.noted = call.policy, call.context(outcome="not_sent"), None
+        policy, unsent = call.policy, call.context(outcome="not_sent")
         if policy.pins != "allow" and (drifted := self.drift(call.tool)):
             changed = errors.ContractChangedError(changes=drifted, **unsent)
             # refused here also where it is the deviation that raises: later would be after the tool ran

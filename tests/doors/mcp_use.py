@@ -35,8 +35,9 @@ async def alone(server: FaultyServer) -> Seen:
             finally:
                 await client.close_all_sessions()
             history = agent.get_conversation_history()
-            [told] = [json.loads(each.content) for each in history if isinstance(each, messages.ToolMessage)]
-            return Seen(0, told["details"], failed=True) if "error" in told else Seen(0, json.dumps(told))
+            [told] = [each.content for each in history if isinstance(each, messages.ToolMessage)]
+            failure = json.loads(told) if told.startswith('{"error"') else None
+            return Seen(0, told) if failure is None else Seen(0, failure["details"], failed=True)
 
         played_out = await seen(server, played)
     return Seen(server.runs["get_stock"], played_out.told, played_out.failed, raised=played_out.raised)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Final
-
-import anyio
 
 from doors import Seen, patience, raised
 from mcp_guard import uninstall
 from mcp_guard.testing import FaultyServer
 from support.page import blocks, printed
 
-_LONGEST: Final = 60.0
+_LONGEST: Final = 180.0
 """Seconds that a framework may take which has no patience of its own, where the server answers."""
 
 
@@ -23,7 +22,9 @@ async def followed(line: str, server: FaultyServer, **around: Any) -> dict[str, 
     The call in that line is told how long to wait for this server, besides what stands there.
     """
     [code] = [code for code, _ in blocks("docs/doors.md", "Recipes") if line in code]
-    await printed(code.replace(line, f"{line[:-1]}, timeout={patience(server)})"), around)
+    begun = line.removesuffix(")")
+    comma = "" if begun.endswith("(") else ", "
+    await printed(code.replace(line, f"{begun}{comma}timeout={patience(server)})"), around)
     return around
 
 
@@ -36,13 +37,13 @@ def left_as_it_was() -> Generator[None]:
         uninstall()
 
 
-async def seen(server: FaultyServer, played: Callable[[], Awaitable[Seen]]) -> Seen:
+async def seen(server: FaultyServer, played: Callable[[], Coroutine[Any, Any, Seen]]) -> Seen:
     """What comes of this; also where it raises, and where it waits without end."""
     longest = 5.0 if patience(server) < 1 else _LONGEST
     try:
-        with anyio.fail_after(longest):
-            return await played()
-    except TimeoutError:
+        # no cancel scope of anyio's: mcp-use leaves its own open
+        return await asyncio.wait_for(played(), longest)
+    except asyncio.TimeoutError:
         return Seen(server.runs["get_stock"], raised=f"TimeoutError: given up after {longest:g} s; it would wait longer")
     except Exception as error:  # noqa: BLE001  # what it raises is what is to be told
         return Seen(server.runs["get_stock"], raised=raised(error))

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final, TypeVar, final
+from typing import IO, TYPE_CHECKING, Any, Final, TextIO, TypeVar, final
 
 from mcp_guard import _words
 
@@ -146,8 +146,8 @@ async def session_to(args: argparse.Namespace, **options: Any) -> AsyncGenerator
 
 
 def _header(text: str) -> tuple[str, str]:
-    name, value = (part.strip() for part in text.partition(":")[::2])
-    if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+    name, colon, value = (part.strip() for part in text.partition(":"))
+    if not colon or not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
         # not shown: what was meant as a header may be a password
         raise FailedError(USAGE, "--header takes NAME:VALUE, the name a word, the value printable ASCII")
     return name, value
@@ -261,7 +261,7 @@ def put(text: str) -> None:
         FailedError: There is none, or it can't be written to.
         BrokenPipeError: Whoever read it closed it.
     """
-    stream: IO[str] | None = sys.stdout
+    stream: TextIO | None = sys.stdout
     if stream is None:
         raise FailedError(UNREADABLE, "there is no standard output to write to")
     try:
@@ -275,13 +275,13 @@ def put(text: str) -> None:
 
 def complain(text: str) -> None:
     """Write to standard error, where there is one that takes it."""
-    stream: IO[str] | None = sys.stderr
+    stream: TextIO | None = sys.stderr
     if stream is not None:
         with suppress(OSError):  # there is no other place to say it, and the exit status tells
             _write(stream, text + "\n")
 
 
-def _write(stream: IO[str], text: str) -> None:
+def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()

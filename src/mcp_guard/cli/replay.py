@@ -90,7 +90,10 @@ def _report(summary: Summary, args: argparse.Namespace) -> Report:
         report.cases.append(Case(tool, tuple(entries)))
     if summary.broken:
         entry = Entry("line-broken", "warning", "", f"{summary.broken} lines are none of a recording")
-        where = [Entry("line-broken", "warning", "", "is none of a recording", where=_words.line(at)) for at in summary.broken_at]
+        where = [
+            Entry("line-broken", "warning", "", "is none of a recording", where=_words.line(at))
+            for at in summary.broken_at
+        ]
         report.cases.append(Case("lines", (entry, *where)))
     report.facts["results"] = str(summary.total)
     report.facts["of them would raise"] = str(summary.breaks)

@@ -41,9 +41,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     mark = metafunc.definition.get_closest_marker(_MARK)
     names: tuple[Any, ...] = ("*",) if mark is None else mark.args
+    if mark is not None and (mark.kwargs or not names):
+        says = f'{_MARK} takes names alone, one at least, such as {_MARK}("missing_field", "data")'
+        pytest.fail(f"{metafunc.definition.nodeid}: {says}", pytrace=False)
     try:
-        if mark is not None and (mark.kwargs or not names):
-            raise ValueError(f'{_MARK} takes names alone, one at least, such as {_MARK}("missing_field", "data")')
         faults = chosen(names)
     except (TypeError, ValueError) as error:
         raise pytest.fail.Exception(f"{metafunc.definition.nodeid}: {error}", pytrace=False) from None

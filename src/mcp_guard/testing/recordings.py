@@ -202,7 +202,7 @@ def lines_of(paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[Place, b
                     yield Place(path, number), None if is_long else line
 
 
-def _line_of(file: IO[bytes], path: str) -> bytes:
+def _line_of(file: IO[bytes] | gzip.GzipFile, path: str) -> bytes:
     try:
         return file.readline(LONGEST)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:

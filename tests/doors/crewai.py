@@ -1,0 +1,84 @@
+"""CrewAI, with a scripted model and a `FaultyServer` at a command."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import re
+from typing import Any, Final
+
+from doors import ARGUMENTS, Seen, patience
+from mcp_guard.testing import FaultyServer
+from support.command import at_a_command
+from support.recipe import followed, left_as_it_was, seen
+
+NAME: Final = "CrewAI"
+LINE: Final = "mcp_guard.install(); ClientSession.call_tool = call_tool"
+NOTE: Final = "It calls again what failed: three times, and that six times. It shows the model a text, whatever it is."
+TESTS: Final = "test_recipes.py"
+VERSIONS: Final = (("crewai==1.15.30",),)
+_SILENT: Final = {
+    "CREWAI_DISABLE_TELEMETRY": "true",
+    "CREWAI_DISABLE_TRACKING": "true",
+    "CREWAI_TRACING_ENABLED": "false",
+    "OTEL_SDK_DISABLED": "true",
+}
+
+
+async def alone(server: FaultyServer) -> Seen:
+    """What CrewAI does."""
+    os.environ.update(_SILENT)
+    with at_a_command(server) as (command, args):
+
+        async def played() -> Seen:
+            crew: Any = importlib.import_module("crewai")
+            mcp: Any = importlib.import_module("crewai.mcp")
+            if patience(server) < 1:
+                _hurry(mcp.MCPClient)
+            model, servers = _scripted(), [mcp.MCPServerStdio(command=command, args=args)]
+            clerk = crew.Agent(role="clerk", goal="g", backstory="b", llm=model, mcps=servers)
+            told = await asyncio.to_thread(lambda: str(clerk.kickoff("go")))
+            return Seen(0, told.strip())
+
+        played_out = await seen(server, played)
+    return Seen(server.runs["get_stock"], played_out.told, raised=played_out.raised)
+
+
+async def guarded(server: FaultyServer) -> Seen:
+    """What it does with the recipe followed."""
+    session: Any = importlib.import_module("mcp").ClientSession
+    own = session.call_tool
+    with left_as_it_was():
+        try:
+            await followed("mcp_guard.install()", server)
+            return await alone(server)
+        finally:
+            session.call_tool = own
+
+
+def _hurry(client: Any) -> None:
+    """Half a second for a call, and not half a minute: an agent has no way to say so."""
+    parameters = [p for p in inspect.signature(client.__init__).parameters.values() if p.default is not p.empty]
+    defaults = tuple(0.5 if p.name == "execution_timeout" else p.default for p in parameters)
+    client.__init__.__defaults__ = defaults
+
+
+def _scripted() -> Any:
+    """A model that calls the one tool once, and then says what it was told of it."""
+    base: Any = importlib.import_module("crewai.llms.base_llm").BaseLLM
+
+    class Scripted(base):  # type: ignore[misc]  # what it is made of is Any
+        def call(self, messages: Any, *_: Any, **__: Any) -> str:
+            said = "\n".join(str(message["content"]) for message in messages)
+            if "Observation: " not in said.replace("Observation: the result", ""):
+                name = re.search(r"Tool Name: (\w+)", said)
+                arguments = json.dumps({**ARGUMENTS, "warehouse": "BER"})  # to CrewAI every argument is required
+                return f"Thought: I call it\nAction: {name and name[1]}\nAction Input: {arguments}"
+            told = said.rpartition("Observation: ")[2].partition("\nAnalyze the tool result.")[0]
+            told = told.partition("\n Tool ")[0].strip()
+            return f"Thought: I now know the final answer\nFinal Answer: {told}"
+
+    return Scripted(model="scripted")
