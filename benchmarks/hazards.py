@@ -55,6 +55,7 @@ def child(name: str, *, engine: bool) -> dict[str, Any]:
     import mcp_guard
     import jsonschema, referencing.jsonschema, jsonschema_specifications, rfc8785, concurrent.futures
     from jsonschema import validators
+
     if engine:
         import jsonschema_rs
     for each in ("_check", "_contract", "_explain", "_schema", "errors", "_decision"):
@@ -95,7 +96,14 @@ def child(name: str, *, engine: bool) -> dict[str, Any]:
             try:
                 verdict.unwrap()
             except GuardError as error:
-                return [str(error), repr(error), json.dumps(error.to_dict()), error.for_model(), error.explain(), error.explain(values=True)], type(error).__name__
+                return [
+                    str(error),
+                    repr(error),
+                    json.dumps(error.to_dict()),
+                    error.for_model(),
+                    error.explain(),
+                    error.explain(values=True),
+                ], type(error).__name__
             return [repr(verdict)], ""
 
         (texts, error), out[name + "_words_ms"], out[name + "_words_mb"] = measured(words)
@@ -106,11 +114,17 @@ def child(name: str, *, engine: bool) -> dict[str, Any]:
 def run(name: str, engine: bool) -> dict[str, Any]:
     env = {**os.environ, "PYTHONPATH": os.environ.get("PYTHONPATH", "") + ":" + str(Path(__file__).parent)}
     try:
-        done = subprocess.run([sys.executable, __file__, "--child", name, str(int(engine))], capture_output=True, text=True, timeout=120, env=env)
+        done = subprocess.run(
+            [sys.executable, __file__, "--child", name, str(int(engine))],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=env,
+        )
     except subprocess.TimeoutExpired:
         return {"name": name, "failed": "HANGS"}
     if done.returncode:
-        return {"name": name, "failed": f"exit {done.returncode}: {done.stderr.strip().splitlines()[-1:] }"}
+        return {"name": name, "failed": f"exit {done.returncode}: {done.stderr.strip().splitlines()[-1:]}"}
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -119,12 +133,19 @@ if __name__ == "__main__":
         print(json.dumps(child(sys.argv[2], engine=sys.argv[3] == "1")))
     else:
         from hostile import HAZARDS
+
         engine = sys.argv[1] == "1"
-        names = [n for n in HAZARDS if any(n.startswith(a) for a in sys.argv[3:])] if len(sys.argv) > 3 else list(HAZARDS)
+        names = (
+            [n for n in HAZARDS if any(n.startswith(a) for a in sys.argv[3:])] if len(sys.argv) > 3 else list(HAZARDS)
+        )
         with open(sys.argv[2], "a") as f, ThreadPoolExecutor(2) as pool:
             for r in pool.map(lambda n: run(n, engine), names):
-                f.write(json.dumps(r) + "\n"); f.flush()
-                worst = max((r.get(k + "_ms", 0) for k in ("make", "check", "strict", "check_words", "strict_words")), default=0)
+                f.write(json.dumps(r) + "\n")
+                f.flush()
+                worst = max(
+                    (r.get(k + "_ms", 0) for k in ("make", "check", "strict", "check_words", "strict_words")), default=0
+                )
                 mem = max((r.get(k + "_mb", 0) for k in ("make", "check", "strict")), default=0)
                 if "failed" in r or worst > 150 or mem > 90 or "NOTHING" in r["check"] + r["strict"]:
-                    print(json.dumps(r, indent=None)[:900]); sys.stdout.flush()
+                    print(json.dumps(r, indent=None)[:900])
+                    sys.stdout.flush()

@@ -506,7 +506,10 @@ def test_colours_and_a_moving_line_are_for_a_terminal_alone(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
-def test_ctrl_c_ends_the_server_too(server: Callable[..., list[str]], tmp_path: Path, calls: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM], ids=lambda asked: asked.name)
+def test_being_asked_to_end_ends_the_server_too(
+    server: Callable[..., list[str]], tmp_path: Path, calls: Path, asked: signal.Signals
+) -> None:
     pid = tmp_path / "pid"
     words = server(f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); GET_STOCK['name'] = 'silent'")
     script = Path(words[-1])
@@ -518,7 +521,7 @@ def test_ctrl_c_ends_the_server_too(server: Callable[..., list[str]], tmp_path: 
         while not pid.exists() or not pid.read_text():
             time.sleep(0.05)
         time.sleep(1)  # it is in the call by now, or still before it: either has to end
-        process.send_signal(signal.SIGINT)
+        process.send_signal(asked)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in str(said)

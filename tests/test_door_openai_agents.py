@@ -56,9 +56,7 @@ EXPECTED: Final = {
     "error_prose": Seen(0, told=f'{ERRED}{SAID}"The warehouse is on fire."'),
     "injection_in_error": Seen(0, told=f'{ERRED}{SAID}"{INJECTION}"'),
     "ansi_in_error": Seen(0, told=ERRED + SAID + r'"\x1b[2J\x1b[31mred\x1b[0m\x07"'),
-    "injection_in_rpc_error": Seen(
-        0, told=f'{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}'
-    ),
+    "injection_in_rpc_error": Seen(0, told=f"{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}"),
     "silent_after_work": Seen(1, told=f"{FAILED}no answer came in time{MAY_HAVE_RUN}"),
 }
 
@@ -66,6 +64,8 @@ EXPECTED: Final = {
 @pytest.mark.parametrize("fault", [case.fault for case in CASES])
 async def test_what_the_model_is_shown_through_the_door(fault: str | None, modern: bool) -> None:
     server = FaultyServer(fault, modern=modern)
+    if fault == "page_two" and not hasattr(mcp.MCPServerStdio, "_list_tools_page"):
+        pytest.skip("this version reads the first page of a listing alone: its model knows no such tool")
     assert await framework.guarded(server) == EXPECTED[fault]
     assert server.calls["get_stock"] == 1
 
@@ -223,6 +223,35 @@ async def test_a_server_that_is_connected_can_be_guarded_and_lists_once_more_for
     assert server.listings == 1
 
 
+async def test_a_server_of_the_users_own_that_has_a_session_is_guarded() -> None:
+    base: Any = mcp.MCPServer
+
+    class Own(base):  # type: ignore[misc]  # what it is made of is Any
+        name = "own"
+
+        def __init__(self, session: Any) -> None:
+            super().__init__()
+            self.session = session
+
+        async def connect(self) -> None: ...
+
+        async def cleanup(self) -> None: ...
+
+        async def list_tools(self, *_: Any) -> Any:
+            return (await self.session.list_tools()).tools
+
+        async def call_tool(self, *args: Any) -> Any:
+            return await self.session.call_tool(*args)
+
+        list_prompts = get_prompt = connect
+
+    server = FaultyServer("wrong_type")
+    async with server.session() as session:
+        made = guarded(Own(session))
+        with pytest.raises(OutputValidationError):
+            await made.call_tool("get_stock", ARGUMENTS)
+
+
 async def test_meta_and_the_name_are_what_the_server_is_sent() -> None:
     requests: list[Any] = []
 
@@ -266,7 +295,7 @@ async def test_approval_is_still_asked_for() -> None:
 
 async def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     [(code, shown)] = blocks("docs/doors.md", "OpenAI Agents SDK")
-    agents.set_tracing_disabled(True)  # noqa: FBT003  # its only parameter
+    agents.set_tracing_disabled(True)
     model = scripted({"sku": "B-2"})
     assert await printed(code, {"model": model, "server": mcp_server(Raw(**shop(monkeypatch)))}) == shown
 

@@ -26,6 +26,7 @@ from support.serving import serving
 
 pytest.importorskip("pydantic_ai", reason="Pydantic AI is not installed: make doors")
 toolsets: Final[Any] = pytest.importorskip("pydantic_ai.mcp", reason="there is no pydantic-ai-slim[mcp]: make doors")
+combined: Final[Any] = importlib.import_module("pydantic_ai.toolsets")
 exceptions: Final[Any] = importlib.import_module("pydantic_ai.exceptions")
 
 
@@ -62,9 +63,7 @@ EXPECTED: Final = {
     "error_prose": failed(0, f'{ERRED}{SAID}"The warehouse is on fire."'),
     "injection_in_error": failed(0, f'{ERRED}{SAID}"{INJECTION}"'),
     "ansi_in_error": failed(0, ERRED + SAID + ANSI),
-    "injection_in_rpc_error": failed(
-        0, f'{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}'
-    ),
+    "injection_in_rpc_error": failed(0, f"{FAILED}the server answered with the JSON-RPC error -32603{MAY_HAVE_RUN}"),
     "silent_after_work": failed(1, f"{FAILED}no answer came in time ({TIMEOUT} s){MAY_HAVE_RUN}"),
 }
 
@@ -174,14 +173,26 @@ async def test_a_toolset_that_is_entered_keeps_one_session_and_one_listing_more(
     assert server.listings == 2
 
 
-async def test_what_is_wrapped_afterwards_is_guarded_too() -> None:
+@pytest.mark.parametrize("first", [guarded, lambda made: made], ids=["guarded first", "wrapped first"])
+async def test_what_is_wrapped_is_guarded_too(first: Any) -> None:
     server = FaultyServer(tools=[{**GET_STOCK, "name": "stock"}], work={"stock": lambda _: {}})
-    made = guarded(toolset(server)).prefixed("get")
+    made = first(toolset(server)).prefixed("get")
+    if first is not guarded:
+        assert guarded(made) is made
     seen = await played(made, server.runs)
     assert seen.failed
     assert server.runs["stock"] == 1
     assert seen.told is not None
     assert "The call of the tool stock failed" in seen.told
+
+
+async def test_each_toolset_in_one_is_guarded() -> None:
+    shop, depot, records = FaultyServer(), FaultyServer("wrong_type"), list[Record]()
+    both = combined.CombinedToolset([toolset(shop).prefixed("shop"), toolset(depot)])
+    with pytest.raises(TypeError, match="server is set by the door itself"):
+        guarded(both, server="shop")
+    assert await played(guarded(both, hooks=[records.append]), depot.runs) == EXPECTED["wrong_type"]
+    assert [record.verdict for record in records] == ["Violating"]
 
 
 async def test_a_client_of_the_users_own_can_be_in_it() -> None:
@@ -221,13 +232,13 @@ async def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("odd", [None, object(), "http://127.0.0.1:9/mcp"])
 def test_what_is_no_toolset_is_refused(odd: Any) -> None:
-    with pytest.raises(TypeError, match="toolset takes an MCPToolset, guarded before it is "):
+    with pytest.raises(TypeError, match="toolset takes an MCPToolset, not "):
         guarded(odd)
 
 
-def test_a_toolset_that_is_wrapped_already_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"filtered, prefixed or wrapped, not PrefixedToolset"):
-        guarded(toolset(FaultyServer()).prefixed("shop"))
+def test_a_toolset_without_a_server_in_it_is_refused() -> None:
+    with pytest.raises(TypeError, match="there is none in this FunctionToolset"):
+        guarded(combined.FunctionToolset())
 
 
 async def test_a_toolset_that_is_connected_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import inspect
 import io
 import re
@@ -16,6 +17,8 @@ from typing import Any, Final
 import pytest
 from mcp import StdioServerParameters
 
+from doors import CASES
+from doors.run import frameworks
 from mcp_guard import uninstall
 from support import Request, raw_session
 
@@ -61,3 +64,18 @@ async def test_a_section_does_what_it_shows(heading: str, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("link", sorted({*re.findall(r"\]\((?!http)([^)#]+)", PAGE)}))
 def test_each_link_leads_somewhere(link: str) -> None:
     assert (ROOT / "docs" / link).exists()
+
+
+AFTER: Final = (ROOT / "docs" / "doors-before-after.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", frameworks())
+def test_the_page_before_and_after_has_each_case_and_behind_a_door_nothing_runs_twice(name: str) -> None:
+    module: Any = importlib.import_module(f"doors.{name}")
+    if f"\n## {module.NAME}\n" not in AFTER:
+        pytest.skip(f"{module.NAME} is not on the page yet: make doors")
+    (section,) = re.findall(rf"^## {re.escape(module.NAME)}\n(.*?)(?=^## |\Z)", AFTER, re.DOTALL | re.MULTILINE)
+    rows = [line.strip("|").split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
+    assert [row[0].strip() for row in rows] == [case.name for case in CASES]
+    assert {row[-1].strip(" |") for row in rows} <= {"0", "1"}
+    assert f"`{module.LINE}`" in section

@@ -43,6 +43,7 @@ from support import (
     when,
 )
 from support.calls import N, data, every_target, guarded, made_with, only_1, only_2, said
+from support.clock import timelessly
 
 M: Final[dict[str, Any]] = {"type": "object", "properties": {"m": {"type": "integer"}}, "required": ["m"]}
 GOOD: Final = data({"n": 1})
@@ -484,6 +485,7 @@ async def test_a_server_whose_results_never_fit_is_not_listed_each_time(connect:
 
 @pytest.mark.parametrize("answer", [Error(-32603), NOTHING, {"tools": "none"}, HANG_UP], ids=str)
 @every_target
+@timelessly
 async def test_a_listing_that_fails_never_destroys_the_result_of_a_call_that_ran(connect: Connect, answer: Any) -> None:
     records: list[Record] = []
     options = {"on": {"tools/list": in_turn(LISTED, answer)}, "results": {"t": data({"n": "x"})}}
@@ -493,6 +495,7 @@ async def test_a_listing_that_fails_never_destroys_the_result_of_a_call_that_ran
 
 
 @every_target
+@timelessly
 async def test_and_the_error_is_still_the_results(connect: Connect) -> None:
     options = {"on": {"tools/list": in_turn(LISTED, NOTHING)}, "results": {"t": data({"n": "x"})}}
     async with guarded(connect, **options, timeout=0.1) as (tools, _):

@@ -16,7 +16,7 @@ from support.command import at_a_command
 from support.recipe import followed, left_as_it_was, seen
 
 NAME: Final = "CrewAI"
-LINE: Final = "mcp_guard.install(); ClientSession.call_tool = call_tool"
+LINE: Final = "mcp_guard.install(timeout=25); ClientSession.call_tool = call_tool"
 NOTE: Final = "It calls again what failed: three times, and that six times. It shows the model a text, whatever it is."
 TESTS: Final = "test_recipes.py"
 VERSIONS: Final = (("crewai==1.15.30",),)
@@ -30,20 +30,29 @@ _SILENT: Final = {
 
 async def alone(server: FaultyServer) -> Seen:
     """What CrewAI does."""
+    client: Any = importlib.import_module("crewai.mcp").MCPClient
+    defaults = client.__init__.__defaults__
+    try:
+        if patience(server) < 1:
+            _hurry(client)
+        return await _played(server)
+    finally:
+        client.__init__.__defaults__ = defaults
+
+
+async def _played(server: FaultyServer) -> Seen:
     os.environ.update(_SILENT)
     with at_a_command(server) as (command, args):
 
         async def played() -> Seen:
             crew: Any = importlib.import_module("crewai")
             mcp: Any = importlib.import_module("crewai.mcp")
-            if patience(server) < 1:
-                _hurry(mcp.MCPClient)
             model, servers = _scripted(), [mcp.MCPServerStdio(command=command, args=args)]
             clerk = crew.Agent(role="clerk", goal="g", backstory="b", llm=model, mcps=servers)
             told = await asyncio.to_thread(lambda: str(clerk.kickoff("go")))
             return Seen(0, told.strip())
 
-        played_out = await seen(server, played)
+        played_out = await seen(server, played, longest=300)
     return Seen(server.runs["get_stock"], played_out.told, raised=played_out.raised)
 
 
@@ -53,16 +62,16 @@ async def guarded(server: FaultyServer) -> Seen:
     own = session.call_tool
     with left_as_it_was():
         try:
-            await followed("mcp_guard.install()", server)
-            return await alone(server)
+            await followed("mcp_guard.install(timeout=25)", server)
+            return await _played(server)
         finally:
             session.call_tool = own
 
 
 def _hurry(client: Any) -> None:
-    """Half a second for a call, and not half a minute: an agent has no way to say so."""
+    """A second for a call, and not half a minute: an agent has no way to say so."""
     parameters = [p for p in inspect.signature(client.__init__).parameters.values() if p.default is not p.empty]
-    defaults = tuple(0.5 if p.name == "execution_timeout" else p.default for p in parameters)
+    defaults = tuple(1 if p.name == "execution_timeout" else p.default for p in parameters)
     client.__init__.__defaults__ = defaults
 
 

@@ -26,7 +26,9 @@ async def alone(server: FaultyServer) -> Seen:
             sdk: Any = importlib.import_module("mcp")
             tools: Any = importlib.import_module("google.adk.tools.mcp_tool")
             parameters = sdk.StdioServerParameters(command=command, args=args)
-            toolset = tools.McpToolset(connection_params=tools.StdioConnectionParams(server_params=parameters, timeout=60))
+            toolset = tools.McpToolset(
+                connection_params=tools.StdioConnectionParams(server_params=parameters, timeout=60)
+            )
             try:
                 [told] = json.loads(await _asked(toolset))
             finally:
@@ -65,7 +67,9 @@ async def _asked(toolset: Any) -> str:
             part = types.Part(text=json.dumps(told)) if told else types.Part(function_call=call)
             yield models.LlmResponse(content=types.Content(role="model", parts=[part]))
 
-    runner = runners.InMemoryRunner(agent=agents.LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[toolset]))
+    runner = runners.InMemoryRunner(
+        agent=agents.LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[toolset])
+    )
     session = await runner.session_service.create_session(app_name=runner.app_name, user_id="u")
     question = types.Content(role="user", parts=[types.Part(text="go")])
     said = ""

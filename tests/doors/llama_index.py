@@ -44,7 +44,6 @@ async def _asked(spec: Any, server: FaultyServer) -> Seen:
     calling: Any = importlib.import_module("llama_index.core.llms.function_calling")
     llms: Any = importlib.import_module("llama_index.core.llms")
     selection: Any = importlib.import_module("llama_index.core.llms.llm").ToolSelection
-    told: list[Any] = []
 
     class Scripted(calling.FunctionCallingLLM):  # type: ignore[misc]  # what it is made of is Any
         @property
@@ -74,8 +73,7 @@ async def _asked(spec: Any, server: FaultyServer) -> Seen:
         complete = stream_chat = stream_complete = achat = acomplete = astream_complete = chat
 
     running = workflow.FunctionAgent(tools=await spec.to_tool_list_async(), llm=Scripted()).run("go")
-    async for event in running.stream_events():
-        if isinstance(event, workflow.ToolCallResult):
-            told.append(event.tool_output)
+    events = [event async for event in running.stream_events()]
+    [failed] = [event.tool_output.is_error for event in events if isinstance(event, workflow.ToolCallResult)]
     [words] = json.loads(str(await running))
-    return Seen(server.runs["get_stock"], words, told[0].is_error)
+    return Seen(server.runs["get_stock"], words, failed)

@@ -14,7 +14,9 @@ from support.recipe import followed, left_as_it_was, seen
 
 NAME: Final = "mcp-use"
 LINE: Final = 'mcp_guard.install(policy=replace(mcp_guard.RELAY, arguments="report"))'
-NOTE: Final = "What failed is an object with an `error` and `details`, and the Python traceback with them; here are the details."
+NOTE: Final = (
+    "What failed is an object with an `error` and `details`, and the Python traceback with them; here are the details."
+)
 TESTS: Final = "test_recipes.py"
 VERSIONS: Final = (("mcp-use==1.7.1",),)
 

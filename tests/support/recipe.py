@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ async def followed(line: str, server: FaultyServer, **around: Any) -> dict[str, 
     The call in that line is told how long to wait for this server, besides what stands there.
     """
     [code] = [code for code, _ in blocks("docs/doors.md", "Recipes") if line in code]
-    begun = line.removesuffix(")")
+    begun = re.sub(r"(?<=\()timeout=\d+$", "", line.removesuffix(")"))
     comma = "" if begun.endswith("(") else ", "
     await printed(code.replace(line, f"{begun}{comma}timeout={patience(server)})"), around)
     return around
@@ -37,13 +38,16 @@ def left_as_it_was() -> Generator[None]:
         uninstall()
 
 
-async def seen(server: FaultyServer, played: Callable[[], Coroutine[Any, Any, Seen]]) -> Seen:
-    """What comes of this; also where it raises, and where it waits without end."""
-    longest = 5.0 if patience(server) < 1 else _LONGEST
+async def seen(
+    server: FaultyServer, played: Callable[[], Coroutine[Any, Any, Seen]], *, longest: float | None = None
+) -> Seen:
+    """What comes of this; also where it raises, and where it waits without end: longer than this, in seconds."""
+    if longest is None:
+        longest = 5.0 if patience(server) < 1 else _LONGEST
     try:
         # no cancel scope of anyio's: mcp-use leaves its own open
         return await asyncio.wait_for(played(), longest)
     except asyncio.TimeoutError:
-        return Seen(server.runs["get_stock"], raised=f"TimeoutError: given up after {longest:g} s; it would wait longer")
+        return Seen(server.runs["get_stock"], raised=f"TimeoutError: given up after {longest:g} s, it waits longer")
     except Exception as error:  # noqa: BLE001  # what it raises is what is to be told
         return Seen(server.runs["get_stock"], raised=raised(error))

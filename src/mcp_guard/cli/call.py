@@ -6,7 +6,6 @@ import argparse
 import json
 from typing import Any
 
-from mcp_guard import _words
 from mcp_guard._facts import is_object
 from mcp_guard.cli import check, common
 
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             except GuardError as error:
                 common.complain(error.explain(values=args.values))
                 return common.FOUND
-        common.put((json.dumps(value, indent=2) if not isinstance(value, str) else _words.escape(value)) + "\n")
+        common.put(json.dumps(value, indent=2) + "\n")
         return common.FINE
 
     return common.run(call)

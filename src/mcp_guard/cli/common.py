@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
@@ -34,7 +35,7 @@ STATUSES: Final = {
     USAGE: "the command line is wrong",
     UNREACHED: "the server can't be reached, or does not list its tools",
     UNREADABLE: "a file can't be read or written, or is not what it is to be",
-    INTERRUPTED: "interrupted (Ctrl-C)",
+    INTERRUPTED: "interrupted (Ctrl-C, or asked to end)",
     BROKEN_PIPE: "whoever read the output closed it",
 }
 """What each exit status says."""
@@ -229,10 +230,14 @@ def from_file(path: Path) -> Contracts:
 
 
 def run(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run the asynchronous part of a command. Ctrl-C ends it with all that it started."""
+    """Run the asynchronous part of a command. Ctrl-C, or being asked to end, ends it with all that it started."""
     import anyio
 
-    return anyio.run(main)
+    was = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return anyio.run(main)
+    finally:
+        signal.signal(signal.SIGTERM, was)
 
 
 def write(report: Report, args: argparse.Namespace) -> None:

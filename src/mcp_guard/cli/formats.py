@@ -29,7 +29,7 @@ def as_text(report: Report, *, colours: bool = False) -> str:
     def lines() -> Iterator[str]:
         for case in report.cases:
             if case.entries:
-                yield paint("head", case.name)
+                yield paint("head", f"- {case.name}")  # a log that takes commands at the start of a line sees none
                 for entry in case.entries:
                     at = f" {entry.pointer}" if entry.pointer else ""
                     yield f"  {paint(entry.level, f'{entry.level:7}')} {entry.code}{paint('dim', at)}: {entry.says}"

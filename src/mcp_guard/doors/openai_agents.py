@@ -98,7 +98,7 @@ class _Calls:
         self._unguarded = server.call_tool
         self._session: Any = None
         self._guard: GuardedSession[Any] | None = None
-        if server.session is None:
+        if server.session is None and hasattr(server, "message_handler"):
             heard = Notifications(server.message_handler)
             self._options = {**options, "notifications": heard}
             server.message_handler = heard
@@ -117,10 +117,9 @@ class _Calls:
         return await self._guard.call_tool(tool_name, arguments, **given)
 
     def _retry(self) -> Retry | None:
-        retries = self._server.max_retry_attempts
+        retries = getattr(self._server, "max_retry_attempts", 0)
         if retries == 0:
             return None
-        wait = self._server.retry_backoff_seconds_base
-        longest = getattr(self._server, "retry_backoff_seconds_max", None)
-        waits = {"base_wait": wait} if longest is None else {"base_wait": wait, "max_wait": longest}
+        theirs = {"base_wait": "retry_backoff_seconds_base", "max_wait": "retry_backoff_seconds_max"}
+        waits = {ours: wait for ours, name in theirs.items() if (wait := getattr(self._server, name, None)) is not None}
         return Retry(_WITHOUT_END if retries < 0 else retries, **waits)

@@ -26,7 +26,7 @@ _ONCE: Final = (ContractError, BudgetExhaustedError)
 def guarded(toolset: ToolsetT, **options: Any) -> ToolsetT:
     """Guard an `MCPToolset`, in place: from then on each session that it opens is.
 
-    What becomes of an error is as the toolset's `tool_error_behavior` says:
+    What becomes of an error is as its own `tool_error_behavior` says:
 
     * ``"retry"``, the default: `ModelRetry` where the model may try again (`retry_safe`: nothing was sent, or you named
       the tool in `safe`), else `ToolFailed`. A contract fault is always `ToolFailed`.
@@ -37,35 +37,39 @@ def guarded(toolset: ToolsetT, **options: Any) -> ToolsetT:
     (`prefer_tasks` is set to false), since the result of a task is not judged; so a tool that is always a task is not.
 
     Args:
-        toolset: An `MCPToolset` that is not connected yet.
-        **options: What `guard` takes, but `notifications`. Where `timeout` is not given it is the toolset's own.
+        toolset: An `MCPToolset` that is not connected yet, or a toolset with some in it: prefixed, filtered, combined.
+        **options: What `guard` takes, but `notifications`; `server` only where there is one `MCPToolset`. Where
+            `timeout` is not given it is the toolset's own.
 
     Returns:
         The toolset itself.
 
     Raises:
         ImportError: There is no Pydantic AI, or none with its extra `mcp`.
-        TypeError: This is no `MCPToolset` (guard it before it is filtered, prefixed or wrapped), or an option is of the
-            wrong type.
-        ValueError: The toolset is connected, or guarded already; or an option has a value that is not known.
+        TypeError: This is no toolset, or there is no `MCPToolset` in it; or an option is of the wrong type.
+        ValueError: A toolset is connected, or guarded already; or an option has a value that is not known.
     """
     try:
         kind: Any = import_module("pydantic_ai.mcp").MCPToolset
+        toolsets: Any = import_module("pydantic_ai.toolsets")
     except ImportError:
         raise missing("pydantic-ai", "pydantic-ai") from None
-    checked(options, "notifications")
     one: Any = toolset
-    if not isinstance(one, kind):
-        raise TypeError(
-            "toolset takes an MCPToolset, guarded before it is filtered, prefixed or wrapped, "
-            f"not {type(toolset).__name__}"
-        )
-    if isinstance(one.client.transport, GuardedTransport):
-        raise ValueError("toolset is guarded already")  # noqa: TRY004  # its type is right
-    if one.client.is_connected():
+    if not isinstance(one, toolsets.AbstractToolset):
+        raise TypeError(f"toolset takes an MCPToolset, not {type(toolset).__name__}")
+    inside: list[Any] = []
+    one.apply(inside.append)
+    found = [each for each in inside if isinstance(each, kind)]
+    if not found:
+        raise TypeError(f"toolset takes an MCPToolset, and there is none in this {type(toolset).__name__}")
+    checked(options, "notifications", *(["server"] if len(found) > 1 else []))
+    if any(isinstance(each.client.transport, GuardedTransport) for each in found):
+        raise ValueError("toolset is guarded already")
+    if any(each.client.is_connected() for each in found):
         raise ValueError("toolset is connected; guard it before: Agent(model, toolsets=[guarded(toolset)])")
-    one.prefer_tasks = False
-    _guard(one, options)
+    for each in found:
+        each.prefer_tasks = False
+        _guard(each, options)
     return toolset
 
 

@@ -540,7 +540,12 @@ _ALL: Final = (
         answer=lambda g: g.saying(ANSI, isError=True),
         works=False,
     ),
-    Fault(name="ansi_in_name", kind="words", about="adds a member whose name is terminal sequences", answer=_extra(ANSI, 1)),
+    Fault(
+        name="ansi_in_name",
+        kind="words",
+        about="adds a member whose name is terminal sequences",
+        answer=_extra(ANSI, 1),
+    ),
 )
 
 FAULTS: Final = MappingProxyType({fault.name: fault for fault in _ALL})
