@@ -10,6 +10,7 @@
 #   make conformance  the official conformance suite, with the guard and without: docs/conformance.md (needs npm)
 #   make fuzz         schemas and values against plain jsonschema, RUNS=1000 of each kind: docs/fuzzing.md
 #   make fuzz-atheris the same and any bytes, guided by coverage, RUNS=1000 of each target (Linux on x86_64)
+#   make hazards      docs/hazards.md: what hostile servers cost, with jsonschema-rs and without (half an hour)
 #   make faults       docs/faults.md: what each fault does to a plain session, and to a guarded one
 #   make memory       what checking a large result costs in memory
 #   make real-servers docs/real-servers.md: `mcp-guard check` against public servers (needs npm)
@@ -124,3 +125,6 @@ faults: .venv-mcp2/made .venv-mcp1/made
 
 real-servers: .venv-mcp2/made
 	@$(MCP2)/python scripts/real_servers.py
+
+hazards: .venv-mcp2/made
+	@$(MCP2)/python benchmarks/hazards.py

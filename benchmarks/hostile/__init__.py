@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from hostile._case import Case, Group, Hazard
-from hostile.compositions import COMPOSITIONS
-from hostile.formats import FORMATS
-from hostile.patterns import PATTERNS
-from hostile.references import REFERENCES
-from hostile.schemas import DEFINITIONS, ODD, SIZES
-from hostile.texts import ENVELOPES, TEXTS
-from hostile.through import THROUGH
-from hostile.values import FAULTS, VALUES
+from benchmarks.hostile._case import Case, Group, Hazard
+from benchmarks.hostile.compositions import COMPOSITIONS
+from benchmarks.hostile.formats import FORMATS
+from benchmarks.hostile.patterns import PATTERNS
+from benchmarks.hostile.references import REFERENCES
+from benchmarks.hostile.schemas import DEFINITIONS, ODD, SIZES
+from benchmarks.hostile.texts import ENVELOPES, TEXTS
+from benchmarks.hostile.through import THROUGH
+from benchmarks.hostile.values import FAULTS, VALUES
 
 __all__ = ["GROUPS", "HAZARDS", "Case", "Group", "Hazard"]
 

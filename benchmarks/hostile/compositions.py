@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from hostile._case import Case, Group, Json, holding, nested, objects, whole
+from benchmarks.hostile._case import Case, Group, Json, holding, nested, objects, whole
 
 COMPOSITIONS: Final = Group("composition")
 _NUMBER: Final = {"type": "number"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from hostile._case import DRAFT_7, Group, whole
+from benchmarks.hostile._case import DRAFT_7, Group, whole
 
 FORMATS: Final = Group("format")
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-
 from functools import partial
 from typing import Final
 
-from hostile._case import DRAFT_4, DRAFT_7, DRAFT_2019, DRAFT_2020, Group, Json, lists, nested, objects
+from benchmarks.hostile._case import DRAFT_4, DRAFT_7, DRAFT_2019, DRAFT_2020, Group, Json, lists, nested, objects
 
 REFERENCES: Final = Group("reference")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from hostile._case import DRAFT_4, Case, Group, Json, lists, nested, objects
+from benchmarks.hostile._case import DRAFT_4, Case, Group, Json, lists, nested, objects
 
 SIZES: Final = Group("schema size")
 SIZES.schemas(
@@ -46,7 +46,7 @@ SIZES.schemas(
     {
         "200,000 properties": lambda: {"properties": {f"p{i}": {} for i in range(200_000)}},
         "200,000 properties of one object": lambda: {
-            "properties": dict.fromkeys(map(str, range(200_000)), {"type": "object"})
+            "properties": {key: {"type": "object"} for key in map(str, range(200000))}
         },
         "10^6 unknown keywords": lambda: {f"k{i}": i for i in range(1_000_000)},
     },

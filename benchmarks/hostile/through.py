@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from hostile._case import Group, Json, holding, objects, said, whole
-from hostile.values import ROW, TREE, rows
+from benchmarks.hostile._case import Group, Json, holding, objects, said, whole
+from benchmarks.hostile.values import ROW, TREE, rows
 
 THROUGH: Final = Group("let through")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from hostile._case import Case, Group, Json, holding, lists, nested, objects, whole
+from benchmarks.hostile._case import Case, Group, Json, holding, lists, nested, objects, whole
 
 VALUES: Final = Group("value")
 NODE: Final = {"$ref": "#/$defs/n"}
