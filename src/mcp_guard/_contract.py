@@ -340,11 +340,8 @@ def _definition_of(tool: Any) -> Mapping[str, Any]:
     try:
         definition: Any = dump(by_alias=True, exclude_unset=True, mode="json")
     except Exception:  # noqa: BLE001  # a schema that is too deep for the SDK: take it as it is
-        names = ("name", "description", *_KEYS, *_KEYS.values())
-        read = {_wire(name): getattr(tool, name) for name in names if hasattr(tool, name)}
+        read = {key: getattr(tool, key, None) for key in ("name", "description")}
+        # the spelling of 2.x first: FastMCP gives its models that of 1.x as well, with a warning
+        read |= {wire: getattr(tool, ours if hasattr(tool, ours) else wire, None) for wire, ours in _KEYS.items()}
         return {key: part for key, part in read.items() if part is not None}
     return cast("Mapping[str, Any]", definition if isinstance(definition, Mapping) else {})
-
-
-def _wire(name: str) -> str:
-    return next((wire for wire, ours in _KEYS.items() if ours == name), name)
