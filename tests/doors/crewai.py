@@ -17,7 +17,10 @@ from support.recipe import followed, left_as_it_was, seen
 
 NAME: Final = "CrewAI"
 LINE: Final = "mcp_guard.install(timeout=25); ClientSession.call_tool = call_tool"
-NOTE: Final = "It calls again what failed: three times, and that six times. It shows the model a text, whatever it is."
+NOTE: Final = (
+    "It reads the first page of a listing alone, and shows the model a text, whatever it is. An attempt that is not "
+    "answered takes it half a minute; alone, in the last row, it was told to take a second."
+)
 TESTS: Final = "test_recipes.py"
 VERSIONS: Final = (("crewai==1.15.30",),)
 _SILENT: Final = {
@@ -84,8 +87,10 @@ def _scripted() -> Any:
             said = "\n".join(str(message["content"]) for message in messages)
             if "Observation: " not in said.replace("Observation: the result", ""):
                 name = re.search(r"Tool Name: (\w+)", said)
+                if name is None:
+                    return "Thought: I can't call it\nFinal Answer: (there is no tool)"
                 arguments = json.dumps({**ARGUMENTS, "warehouse": "BER"})  # to CrewAI every argument is required
-                return f"Thought: I call it\nAction: {name and name[1]}\nAction Input: {arguments}"
+                return f"Thought: I call it\nAction: {name[1]}\nAction Input: {arguments}"
             told = said.rpartition("Observation: ")[2].partition("\nAnalyze the tool result.")[0]
             told = told.partition("\n Tool ")[0].strip()
             return f"Thought: I now know the final answer\nFinal Answer: {told}"
