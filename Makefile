@@ -1,7 +1,8 @@
 # All that is done with this project. Needs python3 (3.10 or newer) and make; everything else goes into .venv* here.
 #
 #   make demo         see it work
-#   make test         the whole suite, on the newest mcp 2.x and the newest 1.x (one of them: make test-mcp2)
+#   make test         the whole suite, on the newest mcp 2.x and the newest 1.x (one of them: make test-mcp2), on all
+#                     cores (on one: WORKERS=0)
 #   make test-lowest  the same on the lowest mcp of each major, with the other lower bounds
 #   make lint types   what else has to be right
 #   make check        all of these but test-lowest
@@ -10,7 +11,7 @@
 #   make conformance  the official conformance suite, with the guard and without: docs/conformance.md (needs npm)
 #   make fuzz         schemas and values against plain jsonschema, RUNS=1000 of each kind: docs/fuzzing.md
 #   make fuzz-atheris the same and any bytes, guided by coverage, RUNS=1000 of each target (Linux on x86_64)
-#   make hazards      docs/hazards.md: what hostile servers cost, with jsonschema-rs and without (half an hour)
+#   make hazards      docs/hazards.md: what hostile servers cost, with jsonschema-rs and without (ten minutes)
 #   make faults       docs/faults.md: what each fault does to a plain session, and to a guarded one
 #   make memory       what checking a large result costs in memory
 #   make real-servers docs/real-servers.md: `mcp-guard check` against public servers (needs npm)
@@ -21,6 +22,7 @@
 
 PYTHON ?= python3
 ARGS ?=
+WORKERS ?= auto
 RUNS ?= 1000
 TARGETS ?= parse text result schema agree
 
@@ -35,7 +37,7 @@ EXAMPLES := $(wildcard examples conformance fuzz scripts)
 SEAM1 := src/mcp_guard/_sdk/v1.py
 SEAM2 := src/mcp_guard/_sdk/v2.py
 
-.PHONY: demo doors faults real-servers test test-lowest lint types check coverage format clean conformance memory fuzz fuzz-atheris
+.PHONY: demo doors faults hazards real-servers test test-lowest lint types check coverage format clean conformance memory fuzz fuzz-atheris
 .DELETE_ON_ERROR:
 
 demo: .venv/made
@@ -47,7 +49,7 @@ test-lowest: test-mcp2-lowest test-mcp1-lowest
 
 test-mcp%: .venv-mcp%/made
 	@echo "== tests on $$($(<D)/bin/python -c 'import importlib.metadata as m, sys; print("mcp", m.version("mcp"), "python", sys.version.split()[0])')"
-	@$(<D)/bin/python -m pytest $(ARGS)
+	@$(<D)/bin/python -m pytest --numprocesses $(WORKERS) $(ARGS)
 
 lint: .venv-mcp2/made
 	@echo "== ruff"

@@ -42,7 +42,7 @@ BAD_OPTIONS: Any = [
 ]
 
 
-@pytest.mark.parametrize("options, says", BAD_OPTIONS, ids=lambda x: repr(x)[:40] if isinstance(x, dict) else "")
+@pytest.mark.parametrize("options, says", BAD_OPTIONS, ids=lambda x: repr(x)[:28] if isinstance(x, dict) else "")
 @pytest.mark.parametrize("wrap", [guard, attach])
 async def test_an_option_of_the_wrong_kind_is_refused_with_what_to_do(wrap: Any, options: Any, says: str) -> None:
     async with raw_session() as (session, server):
