@@ -14,11 +14,12 @@ import pytest
 import rfc8785
 from mcp.types import Tool
 
-from mcp_guard import _engine, _schema
+from mcp_guard import _engine, _panic, _schema
 from mcp_guard._canonical import canonical_json
 from mcp_guard._contract import Contract
 from mcp_guard._dialects import URIS
-from mcp_guard._schema import CompiledSchema, Undecided, compile_schema
+from mcp_guard._look import Undecided
+from mcp_guard._schema import CompiledSchema, compile_schema
 from mcp_guard.policy import Limits
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -262,6 +263,16 @@ ONES = [1] * 200_000
 TEXT = "ab" * 500_000
 
 
+DEEP = {"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"properties": {"a": {"$ref": "#/$defs/n"}}}] * 2}}}
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
 def fan(depth: int) -> dict[str, Any]:
     definitions = {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(depth)}
     return {"items": {"$ref": "#/$defs/d0"}, "$defs": {**definitions, f"d{depth}": {"minimum": 0}}}
@@ -276,6 +287,17 @@ def fan(depth: int) -> dict[str, Any]:
         pytest.param({"items": {"enum": [{"a": i} for i in range(3_000)]}}, [{}] * 100_000, id="enum of objects"),
         pytest.param(
             {"items": {"dependentRequired": {f"p{i}": [] for i in range(900)}}}, [{}] * 100_000, id="dependent"
+        ),
+        pytest.param(
+            {"prefixItems": [{"items": {"enum": [{"a": i} for i in range(3_000)]}}]}, [[{}] * 9_000], id="prefix"
+        ),
+        pytest.param(
+            {
+                "patternProperties": {rf"\p{{L}}{i}": {} for i in range(170)},
+                "properties": {"x": {"items": {"anyOf": [{"const": i} for i in range(900)]}}, "y": {"minimum": 0}},
+            },
+            {"x": [899] * 550, "y": 2**70},
+            id="work, and what has to be compiled for it",
         ),
         pytest.param({"pattern": "a.{4000}c"}, TEXT, id="wide pattern"),
         pytest.param({"pattern": "a" + "." * 40 + "c"}, TEXT, id="wide pattern written out"),
@@ -296,14 +318,6 @@ def test_what_would_keep_the_engine_busy_is_not_asked(schema: dict[str, Any], va
 ROWS = [{"id": i, "name": f"row {i}", "mail": "user.name@mail.example.org"} for i in range(10_000)]
 UUID = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 MAIL = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$"
-DEEP = {"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"properties": {"a": {"$ref": "#/$defs/n"}}}] * 2}}}
-
-
-def deep(levels: int) -> Any:
-    value: Any = 1
-    for _ in range(levels):
-        value = {"a": value}
-    return value
 
 
 @pytest.mark.parametrize(
@@ -328,6 +342,9 @@ def deep(levels: int) -> Any:
             id="a wide schema",
         ),
         pytest.param(DEEP, deep(150), id="alternatives that double on each level"),
+        pytest.param(
+            {"properties": {"a": {"$ref": "#"}, "b": {"pattern": "^(?!x)"}}}, deep(150), id="a schema in itself"
+        ),
     ],
 )
 def test_what_plain_servers_send_is_decided(schema: dict[str, Any], value: Any) -> None:
@@ -359,11 +376,11 @@ def test_without_the_engine_the_explainer_decides(monkeypatch: pytest.MonkeyPatc
 
 def test_an_interruption_passes_and_a_panic_does_not() -> None:
     panic = type("PanicException", (BaseException,), {})
-    _engine.contain(panic())
-    _engine.contain(ValueError())
+    _panic.contain(panic())
+    _panic.contain(ValueError())
     for stop in (KeyboardInterrupt, SystemExit, GeneratorExit):
         with pytest.raises(stop):
-            _engine.contain(stop())
+            _panic.contain(stop())
 
 
 def test_a_value_that_the_engine_refuses_is_undecided() -> None:
@@ -398,6 +415,7 @@ def test_importing_the_schema_half_loads_no_engine() -> None:
         [[], {}, [{}]],
         {"b": 1, "a": [2, {"d": "x", "c": None}]},
         {"\u20ac": 1, "\r": 2, "\ufb33": 3, "1": 4, "\U0001f600": 5, "\x80": 6, "\u00f6": 7},
+        [123456.789, 1e-4, 9.99e-5, 1e15 + 0.5, 9999999999999998.0, 1e16, -0.1],
         [333333333.33333329, 1e30, 4.50, 2e-3, 1e-27, -0.0, 0.0, 1e21, 5e-324, 1.7976931348623157e308, 1.0],
         [2**53 - 1, -(2**53) + 1, 0],
         '\u20ac$\x0f\nA\'B"\\\\"/\x7f\u2028',

@@ -17,9 +17,11 @@ from mcp_guard import _engine
 from mcp_guard._dialects import URIS, Dialect
 from mcp_guard._explain import Explainer
 from mcp_guard._facts import Violation
+from mcp_guard._purse import Means
 
 SUITE = Path(__file__).parent / "data" / "json-schema-test-suite"
 STEPS = 20_000
+DECIDING = 3 * STEPS
 
 
 def explain(
@@ -112,7 +114,7 @@ def test_what_is_reported_is_what_jsonschema_reports(dialect: Dialect) -> None:
     for group in groups(dialect):
         oracle = Oracle(dialect, group)
         try:
-            decide = _engine.decider(group.schema, dialect, formats=group.formats, resources=group.resources)
+            decide = _engine.Decider(group.schema, dialect, formats=group.formats, resources=group.resources)
         except _engine.CannotCompile:
             assert group.file == "refRemote.json"  # an anchor of draft-07 or before in a document without `$schema`
             continue
@@ -168,7 +170,7 @@ def test_without_the_engine_it_decides_as_the_suite_says(dialect: Dialect) -> No
             continue
         explainer = Explainer(group.schema, dialect, names=frozenset(), steps=STEPS, resources=group.resources)
         for title, value, valid in group.values:
-            fits = explainer.decide(value, formats=False)
+            fits = explainer.decide(value, formats=False, steps=DECIDING)[0]
             where = f"{dialect}/{group.file}: {group.title}: {title}"
             if group.file in UNDECIDED:
                 assert fits in {valid, None}, where
@@ -186,7 +188,7 @@ def test_without_the_engine_a_value_that_does_not_fit_is_still_explained(dialect
             continue
         explainer = Explainer(group.schema, dialect, names=frozenset(), steps=STEPS, resources=group.resources)
         for title, value, _ in group.values:
-            if explainer.decide(value, formats=False) is False:
+            if explainer.decide(value, formats=False, steps=DECIDING)[0] is False:
                 found, truncated = explainer.violations(value, formats=False, limit=100)
                 assert found, title
                 assert not truncated, title
@@ -409,10 +411,79 @@ FAR: dict[str, tuple[dict[str, Any], Callable[[], Any], str, str]] = {
 def test_the_one_fault_is_found_however_far_it_is(name: str) -> None:
     schema, make, place, keyword = FAR[name]
     value = make()
-    assert not _engine.decider(schema, "draft2020-12", formats=False)(value)
+    assert not _engine.Decider(schema, "draft2020-12", formats=False)(value)
     found, truncated = explain(schema, value)
     assert places(found) == [(place, keyword)]
     assert not truncated
+
+
+KINDS: list[dict[str, Any]] = [{"type": "integer"}, {"anyOf": [{"type": "integer"}, {"type": "array"}]}]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=["simple", "composed"])
+def test_of_many_properties_the_engine_says_which_do_not_fit(kind: dict[str, Any]) -> None:
+    schema = {"properties": {f"p{i}": kind for i in range(1_000)}}
+    value = {f"p{i}": i for i in range(1_000)} | {"p777": "x", "p12": None}
+    found, truncated = explain(schema, value)
+    assert [each.pointer for each in found] == ["/p12", "/p777"]
+    assert not truncated
+
+
+def test_long_pointers_are_fewer() -> None:
+    node = {"additionalProperties": {"$ref": "#"}, "type": "object"}
+    value = nested(100, {f"b{i}": 1 for i in range(15)}, lambda inner: {"a" * 2_000: inner})
+    found, truncated = explain(node, value)
+    assert {each.keyword for each in found} == {"type"}
+    assert len(found) == 4  # a megabyte of them
+    assert truncated
+
+
+def test_what_is_too_dear_to_ask_is_named_where_nothing_else_is_wrong() -> None:
+    poor = Means(left=1_000, whole=1_000, each=1, character=1)
+    explainer = Explainer(
+        {
+            "properties": {
+                "a": {"pattern": "^(?=a)b"},
+                "b": {"items": {"pattern": "x+y"}},
+                "c": {"type": "string"},
+                "d": {"pattern": "x+y", "allOf": [{"type": "string"}]},
+            }
+        },
+        "draft2020-12",
+        names=frozenset(),
+        steps=STEPS,
+    )
+    for value, place in (
+        ({"a": "a" * 500, "c": "a"}, "/a"),
+        ({"b": ["x" * 5_000], "c": "a"}, "/b/0"),
+        ({"d": "x" * 5_000}, "/d"),
+    ):
+        found, truncated = explainer.violations(value, formats=False, limit=20, means=poor)
+        assert places(list(found)) == [(place, "pattern")]
+        assert truncated
+    found, truncated = explainer.violations({"a": "a" * 500, "c": 1}, formats=False, limit=20, means=poor)
+    assert places(list(found)) == [("/c", "type")]
+    assert truncated
+
+
+def test_what_is_too_dear_to_ask_about_is_walked() -> None:
+    poor = Means(left=60, whole=40, each=1, character=1)
+    explainer = Explainer({"items": {"type": "integer"}}, "draft2020-12", names=frozenset(), steps=STEPS)
+    found, truncated = explainer.violations([1, "x"] * 500, formats=False, limit=2_000, means=poor)
+    assert len(found) == 500
+    assert not truncated
+
+
+@pytest.mark.parametrize(
+    "schema, keyword",
+    [({"type": "object"}, "false"), ({"properties": {"a": {}}}, "properties"), ({"pattern": "x", "not": False}, "not")],
+    ids=["nothing", "a part", "several"],
+)
+def test_where_it_finds_nothing_itself_it_names_something(schema: dict[str, Any], keyword: str) -> None:
+    # the engine has said no; here it would not
+    found, truncated = explain(schema, {"a": 1})
+    assert places(found) == [("", keyword)]
+    assert truncated
 
 
 def test_many_faults_end_the_search_early() -> None:
@@ -470,7 +541,7 @@ def test_a_keyword_that_only_the_engine_knows_is_named() -> None:
 
 
 def test_a_long_chain_of_references_and_a_low_recursion_limit_do_no_harm() -> None:
-    chain = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(1_500)} | {"d1500": {"items": {"type": "integer"}}}
+    chain = {f"d{i}": {"$ref": f"#/$defs/d{i + 1}"} for i in range(500)} | {"d500": {"items": {"type": "integer"}}}
     found, _ = explain({"$ref": "#/$defs/d0", "$defs": chain}, ["x"])
     assert places(found) == [("/0", "type")]
 
@@ -487,7 +558,7 @@ def test_an_interruption_is_let_through() -> None:
         explain({"required": ["a"]}, Interrupting())
     with pytest.raises(KeyboardInterrupt):
         Explainer({"required": ["a"]}, "draft2020-12", names=frozenset(), steps=STEPS).decide(
-            Interrupting(), formats=False
+            Interrupting(), formats=False, steps=DECIDING
         )
 
 
@@ -499,7 +570,7 @@ def test_an_interruption_is_let_through() -> None:
 @pytest.mark.parametrize("leaf, fits", [(1, True), ("x", False)])
 def test_without_the_engine_doubling_alternatives_are_decided(keyword: str, leaf: Any, fits: bool) -> None:
     explainer = Explainer(DOUBLING[keyword], "draft2020-12", names=frozenset(), steps=STEPS)
-    decided = explainer.decide(nested(190, {"leaf": leaf}, lambda v: {"child": v}), formats=False)
+    decided = explainer.decide(nested(190, {"leaf": leaf}, lambda v: {"child": v}), formats=False, steps=DECIDING)[0]
     # above the innermost level both alternatives fit, or neither
     assert decided is (fits and keyword == "anyOf")
 
@@ -508,6 +579,10 @@ BOUNDED: list[tuple[Any, ...]] = [
     ({"pattern": "^(a+)+$"}, "a" * 40 + "!", None),
     ({"pattern": "a*" * 40 + "b"}, "a" * 40, None),
     ({"pattern": "a?" * 40 + "b"}, "a" * 40, None),
+    ({"pattern": "a{1,999999}"}, "a" * 40, None),
+    ({"pattern": "a.{4000}c"}, "a" * 100_000, None),
+    ({"uniqueItems": True}, [0.5, 1.5, -0.0], True),
+    ({"uniqueItems": True}, [0.0, 1.5, -0.0], False),
     ({"pattern": r"^\p{L}$"}, "a", None),
     ({"pattern": "^[A-Z]{2}-\\d+$"}, "AB-12", True),
     ({"pattern": "^[A-Z]{2}-\\d+$"}, "AB-12\n", False),
@@ -528,4 +603,4 @@ BOUNDED: list[tuple[Any, ...]] = [
 @pytest.mark.parametrize("schema, value, fits", BOUNDED, ids=range(len(BOUNDED)))
 def test_without_the_engine_it_decides_what_surely_ends(schema: dict[str, Any], value: Any, fits: bool | None) -> None:
     explainer = Explainer(schema, "draft2020-12", names=frozenset(), steps=STEPS)
-    assert explainer.decide(value, formats=True) is fits
+    assert explainer.decide(value, formats=True, steps=DECIDING)[0] is fits

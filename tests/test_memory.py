@@ -29,7 +29,7 @@ from mcp_guard import (
     Policy,
     Unenforceable,
     Violating,
-    _effort,
+    _applying,
     check,
     connect,
     guard,
@@ -124,7 +124,7 @@ def test_a_contract_keeps_a_few_engines_whatever_the_values() -> None:
             for value in ({"a": "a" * 10**power}, {"a": "b" * 10**power}):
                 check(data(value), contract, policy=policy)
     assert contract.output is not None
-    assert len(inside(contract.output, "_deciders")) <= 10
+    assert len(inside(contract.output, "_deciders")) <= 4
 
 
 def ring(length: int) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def test_an_explanation_leaves_little_behind() -> None:
 
 
 def test_an_estimate_keeps_so_many_states_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_effort, "_KEPT_NODES", 100)
+    monkeypatch.setattr(_applying, "_KEPT_NODES", 100)
     parts = {f"x{i}": {"properties": {"v": {"type": "integer"}}} for i in range(40)}
     names = {
         f"p{i}": {"allOf": [{"$ref": f"#/$defs/x{i % 40}"}, {"pattern": f"(?=a){i}"}, {"maxLength": i}]}
@@ -172,7 +172,7 @@ def test_an_estimate_keeps_so_many_states_and_no_more(monkeypatch: pytest.Monkey
     assert contract.unusable is None
     for nth in range(300):
         check(data({f"p{nth % 90}": "a", f"p{nth // 4}": {"v": 1}}), contract)
-    states = inside(contract.output, "_estimator", "_states").values()
+    states = inside(contract.output, "estimator", "_applying", "_states").values()
     assert states
     assert sum(len(found) for _, found in states) <= 100
 
@@ -200,7 +200,7 @@ def test_a_schema_that_the_engine_would_copy_again_and_again_is_refused(leaf: An
             schema = {"not": schema}
         return {"properties": {f"p{i}": schema for i in range(number)}}
 
-    refused = check(data({}), Contract("t", chains(45, 190)))
+    refused = check(data({}), Contract("t", chains(20, 190)))
     assert isinstance(refused, Unenforceable)
     assert refused.detail.startswith("values under not: 100000 are allowed, found ")
     assert isinstance(check(data({}), Contract("t", chains(10, 30))), Conforming)
@@ -418,17 +418,17 @@ def traced() -> Generator[Memory]:
 
 SHORT: Final = {
     *("_drift:_Walk", "_documents:Documents", "_explain:_Walk", "_references:_Walk", "_verifying:_Walk"),
+    *("_effort:_Look", "_look:Look", "_purse:Purse"),
     *("_listing:Walked", "_wire:Heard", "_pages:Pages", "_pages:_Seen"),
 }
 """What is gone with the call, the listing, the schema, the file, the loop or the connection that it was made for."""
 KEPT: Final = {
     "_audit:JsonlAudit._calls": "calls under way",
     "_budget:_Scope": "the calls of one scope, which its `attempts` bound",
-    "_effort:Estimator._alone": "`Limits.subschemas`, and references in a chain",
-    "_effort:Estimator._recursive": "`Limits.subschemas`",
-    "_effort:Estimator._roles": "`Limits.subschemas`",
-    "_effort:Estimator._states": "states, and nodes in them",
-    "_effort:_Role": "`Limits.schema_bytes`",
+    "_applying:Applying._alone": "`Limits.subschemas`, and references in a chain",
+    "_applying:Applying._recursive": "`Limits.subschemas`",
+    "_applying:Applying._states": "states, and nodes in them",
+    "_applying:Applying.roles": "`Limits.subschemas`",
     "_explain:Explainer._documents": "two, if they are small",
     "_install:_INSTALLED": "one, installed by the caller",
     "_install:_Installation": "the caller's, and the classes that it patches",
@@ -440,6 +440,7 @@ KEPT: Final = {
     "_listing:Listing._absent": "names, and their length",
     "_listing:Listing._doubted": "two reasons",
     "_log:Voice._said": "things, and their length",
+    "_log:say_once": "one text",
     "_nodes:Documents": "`Limits.explanation_steps`; closed where it is not small",
     "_nodes:Node": "the same",
     "_otel:OtelHook._recorded": "calls under way",
@@ -449,7 +450,8 @@ KEPT: Final = {
     "_remote:RemoteRefs._kept": "documents, and their size",
     "_remote:RemoteRefs._prefixes": "the caller's",
     "_remote:_UNDER_WAY": "fetches under way",
-    "_schema:CompiledSchema._deciders": "two for `format`, times five for backtracking",
+    "_schema:CompiledSchema._deciders": "four",
+    "_roles:Role.properties": "`Limits.schema_bytes`",
     "_sdk.hook:Hook._active": "calls under way",
     "_sdk.hook:Hook._own": "two methods",
     "_sdk.hook:_HOOKS": "sessions with calls under way",

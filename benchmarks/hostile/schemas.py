@@ -29,8 +29,8 @@ SIZES.schemas(
         "a const of 190 levels": lambda: {"const": lists(190)},
         "a const of 2 ** 60 values, by sharing": lambda: {"const": nested(60, 1, lambda inner: [inner, inner])},
         "2 ** 60 subschemas, by sharing": lambda: nested(60, {}, lambda inner: {"anyOf": [inner, inner]}),
-        "35,000 fractions as an enum": lambda: {"enum": [i + 0.5 for i in range(35_000)]},
-        "35,000 fractions as an example": lambda: {"examples": [i + 0.1 for i in range(35_000)]},
+        "14,000 fractions as an enum": lambda: {"enum": [i + 0.5 for i in range(14_000)]},
+        "14,000 fractions as an example": lambda: {"examples": [i + 0.1 for i in range(14_000)]},
         "required of 20,000": lambda: {"required": [f"p{i}" for i in range(20_000)]},
         "uniqueItems, minimum and maximum on 90 levels around 20,000 values": lambda: nested(
             90,
@@ -85,22 +85,6 @@ SIZES.pairs(
             ),
             lambda: {"p6": 1},
         ),
-        "an enum of 30,000 at the bottom of 90 levels": (
-            lambda: nested(
-                90,
-                {"enum": list(range(30_000)), "properties": {"z": {"type": "null"}}},
-                lambda inner: {"properties": {"a": inner}},
-            ),
-            lambda: objects(90, {"z": 1}),
-        ),
-        "3,000 members below 60 names of 2.5 KB": (
-            lambda: nested(
-                60,
-                {"properties": {f"p{i}": {"type": "null"} for i in range(3_000)}},
-                lambda inner: {"properties": {"a" * 2_500: inner}},
-            ),
-            lambda: objects(60, {f"p{i}": 1 for i in range(3_000)}, "a" * 2_500),
-        ),
         "a const of 15,000 objects": (
             lambda: {"properties": {"x": {"const": _NAMED}}},
             lambda: {"x": [*_NAMED[:-1], {}]},
@@ -116,6 +100,27 @@ SIZES.pairs(
         "an enum of 15,000 objects": (
             lambda: {"properties": {"x": {"items": {"enum": _NAMED}}}},
             lambda: {"x": [{"a": -i} for i in range(1_000)]},
+        ),
+    },
+    heavy=True,
+)
+SIZES.pairs(
+    {
+        "an enum of 30,000 at the bottom of 90 levels": (
+            lambda: nested(
+                90,
+                {"enum": list(range(30_000)), "properties": {"z": {"type": "null"}}},
+                lambda inner: {"properties": {"a": inner}},
+            ),
+            lambda: objects(90, {"z": 1}),
+        ),
+        "3,000 members below 60 names of 2.5 KB": (
+            lambda: nested(
+                60,
+                {"properties": {f"p{i}": {"type": "null"} for i in range(3_000)}},
+                lambda inner: {"properties": {"a" * 2_500: inner}},
+            ),
+            lambda: objects(60, {f"p{i}": 1 for i in range(3_000)}, "a" * 2_500),
         ),
         "an enum of 40,000 integers": (
             lambda: {"properties": {"x": {"items": {"enum": list(range(40_000))}}}},
@@ -266,7 +271,15 @@ DEFINITIONS.add("no name", lambda: Case({"outputSchema": {}}, _RESULT))
 DEFINITIONS.add("a description of 10 MB", lambda: _tool(description="a" * 10_000_000))
 DEFINITIONS.add("annotations of 100,000 levels", lambda: _tool(annotations=lists(100_000)))
 DEFINITIONS.add("NaN in its annotations", lambda: _tool(annotations={"a": float("nan")}))
-DEFINITIONS.add("35,000 fractions in its annotations", lambda: _tool(annotations=[i + 0.1 for i in range(35_000)]))
+DEFINITIONS.add("14,000 fractions in its annotations", lambda: _tool(annotations=[i + 0.1 for i in range(14_000)]))
+DEFINITIONS.add(
+    "14,000 fractions next to zero in each of its parts",
+    lambda: _tool(
+        annotations=[i * 1.1e-300 for i in range(14_000)],
+        inputSchema={"examples": [i * 1.1e-300 for i in range(14_000)]},
+        outputSchema={"examples": [i * 1.1e-300 for i in range(14_000)], "required": ["a"]},
+    ),
+)
 DEFINITIONS.add("members that are no text", lambda: Case({"name": "t", 1: 2, None: 3, "outputSchema": {}}, _RESULT))
 DEFINITIONS.add("10^6 members", lambda: _tool(**{f"m{i}": i for i in range(1_000_000)}), heavy=True)
 DEFINITIONS.add("1,000 members of 250 KB", lambda: _tool(**{f"m{i}": ["a" * 250_000] for i in range(1_000)}))

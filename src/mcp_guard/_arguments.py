@@ -10,7 +10,7 @@ from typing import Any, Final, final
 from mcp_guard import _bounds, _words
 from mcp_guard._contract import Contract
 from mcp_guard._facts import Violation, is_array, is_object, json_type
-from mcp_guard._schema import Undecided
+from mcp_guard._look import Undecided
 from mcp_guard.policy import Policy
 
 
@@ -59,10 +59,11 @@ def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Mi
     if schema is None:
         return _FITS
     unknown = _unknown(arguments, schema.schema)
+    look = schema.look()
     try:
-        if schema.is_valid(arguments):
+        if look.is_valid(arguments):
             return Misfit(unknown=unknown)
-        violations, truncated = schema.violations(arguments, limit=policy.limits.violations)
+        violations, truncated = look.violations(arguments, limit=policy.limits.violations)
     except Undecided:
         return Misfit(unknown=unknown)
     return Misfit(tuple(_helped(v, arguments, schema.schema) for v in violations), truncated, unknown)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from itertools import chain, filterfalse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mcp_guard._facts import Problem
 
@@ -20,29 +20,40 @@ if TYPE_CHECKING:
 
 _SCALARS = frozenset({str, bool, int, float})
 _DIGITS_PER_BIT = math.log10(2)
+_BITS = 63
+_WIDE = 1 << _BITS
+
+
+class Measured(NamedTuple):
+    """What a value is made of, as far as it was walked."""
+
+    problems: tuple[Problem, ...]
+    """None, one limit, or the distinct ones sorted by code."""
+    size: int = 0
+    """The characters of all strings and keys and the digits of integers (for each the exact number or one more)."""
+    values: int = 0
+    tame: bool = True
+    """All numbers are such as a machine compares at once: they need no more than 63 bits, before the point."""
 
 
 def scan(value: object, limits: Limits, *, outside: int = 0) -> tuple[Problem, ...]:
     """Why `value` is no JSON value within `limits`: see `measure`."""
-    return measure(value, limits, outside=outside)[0]
+    return measure(value, limits, outside=outside).problems
 
 
-def measure(value: object, limits: Limits, *, outside: int = 0) -> tuple[tuple[Problem, ...], int]:
-    """Why `value` is no JSON value within `limits`, and its size as far as it was walked.
-
-    The problems are none, one limit, or the distinct ones sorted by code.
+def measure(value: object, limits: Limits, *, outside: int = 0) -> Measured:
+    """Why `value` is no JSON value within `limits`, and how large it is.
 
     A level is an object or an array: ``1`` has none, ``{}`` and ``[1]`` have one, ``[[]]`` two; `limits.depth` of them
     are let through, one more is not. The first `outside` levels are not counted, for containers that are ours or the
     protocol's: with ``outside=1`` every member of a result may be as deep as a value alone. A node is a value, the
-    outermost included. The size is the characters of all strings and keys and the digits of integers (for each the
-    exact number or one more). A value that contains itself has no end of levels, and ends like one that is too deep.
+    outermost included. A value that contains itself has no end of levels, and ends like one that is too deep.
 
     The walk stops at the first limit crossed, and `found` is what was counted until then.
     """
     depth = limits.depth + outside
     problems: set[str] = set()
-    nodes, size, level = 1, 0, 0
+    nodes, size, level, tame = 1, 0, 0, True
     values: list[Any] = [value]
     while values:
         groups = _by_type(values, problems)
@@ -53,24 +64,28 @@ def measure(value: object, limits: Limits, *, outside: int = 0) -> tuple[tuple[P
             level += 1
             nodes += sum(map(len, objects)) + sum(map(len, arrays))
         if level > depth:
-            return (Problem("too_deep", "depth", limits.depth, level - outside),), size
+            return Measured((Problem("too_deep", "depth", limits.depth, level - outside),), size)
         if nodes > limits.nodes:
-            return (Problem("too_many_nodes", "nodes", limits.nodes, nodes),), size
+            return Measured((Problem("too_many_nodes", "nodes", limits.nodes, nodes),), size)
         keys = _keys(objects, problems)
         integers: list[int] = groups.get(int, [])
+        floats: list[float] = groups.get(float, [])
         size += sum(map(len, strings)) + sum(map(len, keys))
         # str(integer) would need quadratic time
-        size += int(sum(map(int.bit_length, integers)) * _DIGITS_PER_BIT) + len(integers)
+        bits = list(map(int.bit_length, integers))
+        size += int(sum(bits) * _DIGITS_PER_BIT) + len(integers)
         if size > limits.result_bytes:
-            return (Problem("too_large", "result_bytes", limits.result_bytes, size),), size
-        if integers and (digits := _digits(integers, limits.integer_digits)):
-            return (Problem("too_large", "integer_digits", limits.integer_digits, digits),), size
+            return Measured((Problem("too_large", "result_bytes", limits.result_bytes, size),), size)
+        longest = max(bits, default=0)
+        if digits := _digits(integers, longest, limits.integer_digits):
+            return Measured((Problem("too_large", "integer_digits", limits.integer_digits, digits),), size)
         if not (_encodable(strings) and _encodable(keys)):
             problems.add("surrogate")
-        if not all(map(math.isfinite, groups.get(float, ()))):
+        if not all(map(math.isfinite, floats)):
             problems.add("not_finite")
+        tame = tame and longest <= _BITS and (not floats or (max(floats) < _WIDE and min(floats) > -_WIDE))
         values = list(chain(chain.from_iterable(each.values() for each in objects), chain.from_iterable(arrays)))
-    return tuple(Problem(code) for code in sorted(problems)), size
+    return Measured(tuple(Problem(code) for code in sorted(problems)), size, nodes, tame)
 
 
 def _by_type(values: list[Any], problems: set[str]) -> dict[type, list[Any]]:
@@ -90,9 +105,9 @@ def _by_type(values: list[Any], problems: set[str]) -> dict[type, list[Any]]:
     return groups
 
 
-def _digits(integers: list[int], allowed: int) -> int:
-    """About how many digits the longest integer has; 0 where it has no more than are allowed."""
-    digits = int(max(map(int.bit_length, integers)) * _DIGITS_PER_BIT) + 1
+def _digits(integers: list[int], longest: int, allowed: int) -> int:
+    """About how many digits the longest integer has, which has so many bits; 0 where no more than are allowed."""
+    digits = int(longest * _DIGITS_PER_BIT) + 1
     return digits if digits > allowed and max(map(abs, integers)) >= 10**allowed else 0
 
 

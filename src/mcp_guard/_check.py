@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp_guard import _bounds, _text
 from mcp_guard._contract import Contract
+from mcp_guard._effort import Size
 from mcp_guard._facts import Deviation, Problem, ToolFailure, Unusable, is_array, is_object, json_type
 from mcp_guard._failure import failure_of
+from mcp_guard._look import Look, Undecided
 from mcp_guard._result import ToolResult, is_known_block
-from mcp_guard._schema import Undecided
 from mcp_guard._verdict import (
     Conforming,
     Errored,
@@ -30,8 +31,6 @@ from mcp_guard.policy import ENFORCE, Policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from mcp_guard._schema import CompiledSchema
 
 
 def check(
@@ -72,8 +71,9 @@ def judged(
 ) -> Verdict:
     """The decision table, in its order: the first row that fits decides. `failure` tells whether the tool failed."""
     about: dict[str, Any] = {"tool": tool if contract is None else contract.name, "result": result.raw}
-    if problems := _problems(result, policy):
-        return Malformed(problems, **about)
+    measured = _measured(result, policy)
+    if measured.problems:
+        return Malformed(measured.problems, **about)
     about["deviations"] = _deviations(result)
     if (result_type := _unfinished(result)) is not None:
         return Unfinished(result_type, **about)
@@ -88,41 +88,43 @@ def judged(
     if schema is None or unusable is not None:
         unusable = unusable or Unusable("invalid_schema", "")
         return Unenforceable(value, unusable.reason, detail=unusable.detail, **about)
+    # what is read from text is another value
+    look = schema.look(Size.of(measured) if result.has_structured else None)
     try:
         if result.has_structured:
             wrapped = contract.wrapped or result.marked_wrapped
-            return _structured(value, result, schema, policy, about, wrapped=wrapped)
-        return _from_text(result, schema, policy, about)
+            return _structured(value, result, look, policy, about, wrapped=wrapped)
+        return _from_text(result, look, policy, about)
     except Undecided as undecided:
         return Unenforceable(value, "too_complex", detail=str(undecided), **about)
 
 
 def _structured(
-    value: Any, result: ToolResult, schema: CompiledSchema, policy: Policy, about: dict[str, Any], *, wrapped: bool
+    value: Any, result: ToolResult, look: Look, policy: Policy, about: dict[str, Any], *, wrapped: bool
 ) -> Verdict:
     """The structured part is the authority: where it does not fit, the text is not tried."""
-    if not schema.is_valid(value, formats=policy.formats == "assert"):
-        return _violating(value, "structured", schema, policy, about)
+    if not look.is_valid(value, formats=policy.formats == "assert"):
+        return _violating(value, "structured", look, policy, about)
     more: list[Deviation] = []
-    if _off_format(value, schema, policy):
+    if _off_format(value, look, policy):
         more.append(_FORMAT)
     if policy.compare_text and _text.differs(value, result.texts, wrapped=wrapped, limits=policy.limits):
         more.append(Deviation("text_differs", "the text block's JSON is not the structured content"))
     return Conforming(value, "structured", **_with(about, more))
 
 
-def _from_text(result: ToolResult, schema: CompiledSchema, policy: Policy, about: dict[str, Any]) -> Verdict:
+def _from_text(result: ToolResult, look: Look, policy: Policy, about: dict[str, Any]) -> Verdict:
     asserted = policy.formats == "assert"
-    match _text.read(result.texts, schema, policy.fallback, formats=asserted, limits=policy.limits):
+    match _text.read(result.texts, look, policy.fallback, formats=asserted, limits=policy.limits):
         case _text.Unread(reason):
             return Missing(reason, **about)
         case _text.Unfit(value):
-            return _violating(value, "text", schema, policy, about)
+            return _violating(value, "text", look, policy, about)
         case _text.Reading(value, verbatim):
             more = [Deviation("structured_missing", "the value was read from the text")]
             if verbatim:
                 more.append(Deviation("text_verbatim", "the value is the raw text"))
-            if _off_format(value, schema, policy):
+            if _off_format(value, look, policy):
                 more.append(_FORMAT)
             return Conforming(value, "text", **_with(about, more))
 
@@ -130,23 +132,23 @@ def _from_text(result: ToolResult, schema: CompiledSchema, policy: Policy, about
 _FORMAT: Final = Deviation("format", "a string has not the format that the schema names")
 
 
-def _violating(value: Any, source: Source, schema: CompiledSchema, policy: Policy, about: dict[str, Any]) -> Verdict:
-    violations, truncated = schema.violations(value, formats=policy.formats == "assert", limit=policy.limits.violations)
+def _violating(value: Any, source: Source, look: Look, policy: Policy, about: dict[str, Any]) -> Verdict:
+    violations, truncated = look.violations(value, formats=policy.formats == "assert", limit=policy.limits.violations)
     return Violating(value, source, violations, truncated, **about)
 
 
-def _off_format(value: Any, schema: CompiledSchema, policy: Policy) -> bool:
-    return policy.formats == "report" and schema.has_formats and not schema.is_valid(value, formats=True)
+def _off_format(value: Any, look: Look, policy: Policy) -> bool:
+    return policy.formats == "report" and look.has_formats and not look.is_valid(value, formats=True)
 
 
 def _with(about: dict[str, Any], more: list[Deviation]) -> dict[str, Any]:
     return {**about, "deviations": tuple(sorted((*about["deviations"], *more), key=lambda d: d.code))}
 
 
-def _problems(result: ToolResult, policy: Policy) -> tuple[Problem, ...]:
+def _measured(result: ToolResult, policy: Policy) -> _bounds.Measured:
     body = result.body
     if not is_object(body):
-        return (Problem("not_an_object"),)
+        return _bounds.Measured((Problem("not_an_object"),))
     problems: list[Problem] = []
     if "content" in body:
         if not is_array(body["content"]):
@@ -157,7 +159,8 @@ def _problems(result: ToolResult, policy: Policy) -> tuple[Problem, ...]:
         problems.append(Problem("content_missing"))
     if not isinstance(body.get("isError"), bool | None):
         problems.append(Problem("error_flag"))
-    return tuple(sorted((*problems, *_bounds.scan(body, policy.limits, outside=1)), key=lambda p: p.code))
+    found, size, values, tame = _bounds.measure(body, policy.limits, outside=1)
+    return _bounds.Measured(tuple(sorted((*problems, *found), key=lambda p: p.code)), size, values, tame)
 
 
 def _unfinished(result: ToolResult) -> str | None:

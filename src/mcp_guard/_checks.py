@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from mcp_guard._exact import is_number
 from mcp_guard._facts import is_array, is_object
-from mcp_guard._plain import is_number
 
 
 class Judge(Protocol):
@@ -63,7 +63,7 @@ def _type(types: dict[str, _Test]) -> Maker:
         if isinstance(asked, str):
             only = types[asked]
             return lambda value, _judge: () if only(value) else (asked,)
-        tests = [types[name] for name in asked]
+        tests = [types[name] for name in set(asked)]
         return lambda value, _judge: () if any(test(value) for test in tests) else (asked,)
 
     return make
@@ -94,8 +94,8 @@ def _required(asked: Any, _schema: Any) -> Check:
     def check(value: Any, judge: Judge) -> tuple[Any, ...]:
         if not is_object(value):
             return ()
-        judge.spend(len(asked) >> 5)
-        return tuple([name] for name in asked if name not in value)
+        judge.spend(len(asked) >> 4)
+        return tuple([[name] for name in asked if name not in value])
 
     return check
 
@@ -104,7 +104,7 @@ def _dependent_required(asked: Any, _schema: Any) -> Check:
     def check(value: Any, judge: Judge) -> tuple[Any, ...]:
         if not is_object(value):
             return ()
-        judge.spend(len(asked) >> 5)
+        judge.spend(sum(map(len, asked.values())) + len(asked) >> 4)
         return tuple([each] for name, needs in asked.items() if name in value for each in needs if each not in value)
 
     return check

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from mcp_guard._exact import KEYWORDS
 from mcp_guard._patterns import cost_of
 from mcp_guard._references import Edge, Node, Refused, Survey, where
 
@@ -24,11 +25,18 @@ _CHAIN_THROUGH: Final = 1_000
 """References one after the other, also through parts of the value: the engine compiles them recursively too."""
 _PATTERNS: Final = 60_000
 """Patterns of one schema, in about a microsecond of compiling each."""
-_COPIED: Final = 100_000
+_KEPT: Final = 100_000
 """JSON values under `not`: the engine keeps a copy of all that stands there, also of each `not` in it. So many of them
 were measured to take 65 MB."""
+_HANDED: Final = 400_000
+"""JSON values in subschemas of which the engine makes a copy, 90 ns for each value, for each keyword that it hands over
+to `_exact`."""
+_PLACED: Final = 24_000_000
+"""Characters: 3,000 subschemas below 60 names of 2.5 KB were measured to take 1.3 GB."""
 _CHARACTERS: Final = 50
 """A text of so many characters takes as much as any other value."""
+_NODE, _VALUE, _MICROSECOND = 180, 60, 143
+"""Units to compile a subschema, each of the values in it, and a pattern."""
 _APPLIED: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
@@ -37,8 +45,8 @@ _AGAIN: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 """Keywords that hold the value once more against the subschemas beside them."""
 
 
-def weigh(survey: Survey, limits: Limits) -> None:
-    """Hold a schema against `Limits`.
+def weigh(survey: Survey, limits: Limits) -> list[int]:
+    """Hold a schema against `Limits`; what compiling it from each of its nodes on costs at most, in units of `_roles`.
 
     Raises:
         Refused: A limit is crossed, or references lead round in a circle without taking a value apart.
@@ -68,30 +76,57 @@ def weigh(survey: Survey, limits: Limits) -> None:
     _within("references in a chain", _CHAIN_THROUGH, chain)
     _within("references in a chain", _CHAIN_RECURSIVE if recursive else _CHAIN, max(height))
     _within("subschemas", limits.subschemas, total)
-    if any("not" in node.schema for node in nodes):
-        _within("values under not", _COPIED, _copied(nodes))
     _patterns(survey, limits)
+    _within("characters of places in the schema, each in full", _PLACED, _placed(nodes))
+    own = [_own_values(node) for node in nodes]
+    _copied(nodes, own)
+    return _compiling(nodes, own)
 
 
-def _copied(nodes: list[Node]) -> int:
-    """The values that stand under `not`, as often as they do."""
-    sizes, copied = [0] * len(nodes), 0
+def _copied(nodes: list[Node], own: list[int]) -> None:
+    """Hold against their bounds the copies that the engine makes of parts of the schema."""
+    whole, kept, handed = [0] * len(nodes), 0, 0
     for index in order_of(nodes, lambda edge: edge.keyword not in _REFERRING):
         node = nodes[index]
         inside = [edge for edge in node.edges if edge.keyword not in _REFERRING]
-        sizes[index] = _own_values(node, {edge.keyword for edge in inside}) + sum(sizes[edge.to] for edge in inside)
-        copied += sum(sizes[edge.to] for edge in inside if edge.keyword == "not")
-    return copied
+        whole[index] = own[index] + sum(whole[edge.to] for edge in inside)
+        kept += sum(whole[edge.to] for edge in inside if edge.keyword == "not")
+        handed += whole[index] * len(KEYWORDS.keys() & node.schema.keys())
+    _within("values under not", _KEPT, kept)
+    _within("values beside or below keywords of numbers", _HANDED, handed)
 
 
-def _own_values(node: Node, but: set[str]) -> int:
+def _placed(nodes: list[Node]) -> int:
+    """The characters of the pointers that the engine keeps: two for each subschema, and two for each keyword of it."""
+    lengths: list[int] = []
+    total = 0
+    for node in nodes:  # parents stand before their children
+        own = sum(len(str(token)) + 1 for token in node.path)
+        lengths.append(own + (lengths[node.parent] if node.parent >= 0 else 0))
+        total += lengths[-1] * (2 + 2 * len(node.schema))
+    return total
+
+
+def _own_values(node: Node) -> int:
     """The values of a schema, those of its subschemas aside."""
-    count, todo = 1, [each for keyword, each in node.schema.items() if keyword not in but]
+    inside = {edge.keyword for edge in node.edges if edge.keyword not in _REFERRING}
+    count, todo = 1, [each for keyword, each in node.schema.items() if keyword not in inside]
     while todo:
         each: Any = todo.pop()
         count += 1 + (len(each) // _CHARACTERS if isinstance(each, str) else 0)
         todo += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
     return count
+
+
+def _compiling(nodes: list[Node], own: list[int]) -> list[int]:
+    order = order_of(nodes, lambda edge: edge.use != "held")
+    units = [0] * len(nodes)  # 0 as long as it is not known: a circle is counted once
+    for index in order:
+        node = nodes[index]
+        here = _NODE * (1 + node.booleans) + _VALUE * own[index]
+        here += _MICROSECOND * sum(cost_of(pattern).compiling for pattern in patterns_of(node.schema))
+        units[index] = min(here + sum(units[edge.to] for edge in node.edges if edge.use != "held"), _CEILING)
+    return units
 
 
 def _within(limit: str, allowed: int, found: int) -> None:
@@ -182,4 +217,4 @@ def _patterns(survey: Survey, limits: Limits) -> None:
         cost = cost_of(pattern)
         _within("pattern_length", limits.pattern_length, cost.length)
         total += cost.compiling
-    _within("patterns, in microseconds of compiling,", _PATTERNS, total)
+    _within("microseconds of compiling patterns", _PATTERNS, total)

@@ -18,7 +18,7 @@ from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar, final
 
-from mcp_guard import _arguments, _bounds, _correlation, _words, errors
+from mcp_guard import _arguments, _bounds, _correlation, _engine, _words, errors
 from mcp_guard._around import copied, current_span, entered, has_around
 from mcp_guard._canonical import canonical_json
 from mcp_guard._check import judged
@@ -27,7 +27,7 @@ from mcp_guard._decision import Decision, decide
 from mcp_guard._drift import changes
 from mcp_guard._facts import Change, Deviation, Violation, is_object
 from mcp_guard._globs import of_tool
-from mcp_guard._log import LoggingHook, Voice
+from mcp_guard._log import LoggingHook, Voice, say_once
 from mcp_guard._readers import Reader, Readers, is_plain
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._verdict import Conforming, Unchecked, Verdict, Violating, with_deviation
@@ -36,6 +36,9 @@ from mcp_guard.policy import ENFORCE, OBSERVE, RELAY, STRICT, Policy
 from mcp_guard.records import Attempt, CallInfo, Hook, Place, Record
 
 _DRIFTS_KEPT: Final = 1_000
+_NO_ENGINE: Final = (
+    "jsonschema-rs is not installed: jsonschema decides, and what it can't check in bounded time is too_complex"
+)
 _PRESETS: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RELAY": RELAY}
 
 
@@ -123,6 +126,8 @@ class Judge:
         self._pins = None if pins is None else _pinned(pins, self.server, self.policy)
         self._drift: dict[str, tuple[Contract | None, tuple[Change, ...]]] = {}
         self.voice = Voice(clock)
+        if not _engine.available():
+            say_once(logging.WARNING, _NO_ENGINE)
         self._readers = Readers(readers, self.voice)
         if not isinstance(overrides, (Mapping, type(None))):
             raise TypeError(f'overrides takes a dict such as {{"get_*": OBSERVE}}, not {type(overrides).__name__}')

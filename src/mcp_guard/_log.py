@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final, final, get_args
 
 from mcp_guard import _words
@@ -17,6 +18,12 @@ _KEPT: Final = 1_000
 _KEY_LENGTH: Final = 200
 _ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 _DONE: Final[Mapping[Action, str]] = {"raise": "raised", "report": "reported", "allow": "allowed"}
+
+
+@cache
+def say_once(level: int, text: str) -> None:
+    """Log a text of our own, and never the same one again in this process."""
+    logger.log(level, text)
 
 
 class Voice:

@@ -6,16 +6,17 @@ reach. References are resolved by `referencing`, over the documents at hand alon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import quote, urldefrag, urljoin
 
 from mcp_guard._checks import Check, refused
 from mcp_guard._dialects import URIS, Dialect, dialect_of
 from mcp_guard._documents import look_up, own_name
+from mcp_guard._exact import Test
 from mcp_guard._facts import is_array, is_object
 from mcp_guard._parts import Parts
-from mcp_guard._plain import Test, engine_steps
+from mcp_guard._plain import Priced, Weigh, steps_to_make
 from mcp_guard._rules import VOCABULARIES, Rule, Vocabulary
 from mcp_guard._specifications import as_resource
 
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 HOME: Final = "json-schema:///mcp-guard"
 """The URI of a schema that has none."""
 
-_NODES: Final = 50_000
 _HOPS: Final = 100
-_EXPLOSIVE: Final = 200
+_LONGEST: Final = 20_000
+"""Characters of an address: names can be long, and stand in each other."""
+_STEPS_A_NODE, _STEPS_A_REFERENCE = 3, 25
 _SMALL_TESTS, _SMALL_NODES = 30, 2_000
-_HOLDERS: Final = (dict, list)
 _ONE: Final = frozenset(
     {
         "additionalItems",
@@ -57,7 +58,7 @@ _BESIDE: Final[dict[str, tuple[str, ...]]] = {
 class Node:
     """One subschema, read: its keywords as checks and rules, its subschemas reached from it."""
 
-    __slots__ = ("_documents", "_keeps", "_kids", "_test", "address", "checks", "rules", "schema", "scope", "words")
+    __slots__ = ("_address", "_documents", "_keeps", "_kids", "_test", "checks", "rules", "schema", "scope", "words")
 
     def __init__(self, documents: Documents, schema: Any, scope: Scope) -> None:
         self.schema = schema
@@ -69,7 +70,7 @@ class Node:
         self.words: Mapping[str, Any] = {}
         self.checks: list[tuple[str, Check]] = []
         self.rules: list[tuple[str, Any, Rule]] = []
-        self.address = documents.addresses.get(id(schema))
+        self._address: str | Literal[False] | None = False
         if is_object(schema):
             vocabulary = scope.vocabulary
             alone = vocabulary.lone_ref and isinstance(schema.get("$ref"), str)
@@ -87,6 +88,13 @@ class Node:
         self._kids.clear()
         self._keeps.clear()
         self._test = None
+
+    @property
+    def address(self) -> str | None:
+        """Its URI in the documents; `None` where it has none."""
+        if self._address is False:
+            self._address = self._documents.address(self.schema)
+        return self._address
 
     def sub(self, schema: Any) -> Node:
         """A subschema of this one."""
@@ -107,11 +115,25 @@ class Node:
         """Nothing is asked."""
         return not self.checks and not self.rules
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the engine has compiled it already."""
+        return not isinstance(self._test, bool)
+
+    @property
+    def compiling(self) -> int:
+        """What that takes, in units of `_roles`."""
+        return self._documents.compiling(self.schema)
+
     def test(self) -> Test | None:
         """The engine's own test of this subschema; `None` where it can't be asked."""
         if isinstance(self._test, bool):
             self._test = None if self.address is None else self._documents.parts.test({"$ref": self.address})
         return self._test
+
+    def has_kept(self, keyword: str) -> bool:
+        """Whether the engine has compiled one keyword of it already."""
+        return keyword in self._keeps
 
     def keeps(self, keyword: str) -> Test | None:
         """The engine's own test of one keyword with subschemas; `None` where it can't be asked."""
@@ -119,6 +141,14 @@ class Node:
             alone = self._alone(keyword)
             self._keeps[keyword] = None if alone is None else self._documents.parts.test(alone)
         return self._keeps[keyword]
+
+    def members(self, names: Iterable[str]) -> Test | None:
+        """The engine's own test of some properties together; `None` where it can't be asked."""
+        if self.address is None:
+            return None
+        asked = self.words["properties"]
+        pointed = {name: _pointed(asked[name], f"{self.address}/properties/{_token(name)}") for name in names}
+        return self._documents.parts.test({"properties": pointed})
 
     def each(self) -> Test | None:
         """The engine's own test of all elements of an array; `None` where it can't be asked."""
@@ -183,18 +213,35 @@ class Scope:
 
 
 class Documents:
-    """A schema and the documents that it may refer to, for one way of taking `format`."""
+    """A schema and the documents that it may refer to, for one way of taking `format`.
+
+    `parts` asks the engine about them. `compiling`: what it takes to compile a subschema, in units of `_roles`, by its
+    identity.
+    """
 
     def __init__(
-        self, schema: dict[str, Any], dialect: Dialect, resources: Mapping[str, dict[str, Any]], *, formats: bool
+        self,
+        schema: dict[str, Any],
+        dialect: Dialect,
+        resources: Mapping[str, dict[str, Any]],
+        *,
+        parts: Callable[[Mapping[str, dict[str, Any]]], Parts],
+        compiling: Mapping[int, int],
+        formats: bool,
     ) -> None:
         from referencing import Registry
 
         self.formats = formats
-        self.addresses: dict[int, str] = {}
+        self.owed = 0
+        """Steps that reading has taken since they were last paid for."""
+        self._compiling = compiling
+        # of each object and array in the documents, by identity: where it hangs, by what name
+        self._places: dict[int, tuple[int, str | int]] = {}
+        self._roots: dict[int, str] = {}
         self._nodes: dict[tuple[int, tuple[str, ...]], Node] = {}
         self._made = 0
-        self._tests: dict[tuple[str, int], tuple[Any, Test, Callable[[int], int]]] = {}
+        self._targets: dict[tuple[int, str, str], tuple[Any, Scope, Scope]] = {}
+        self._tests: dict[tuple[str, int | str], tuple[Any, Priced]] = {}
         rules = VOCABULARIES[dialect]
         own_id = schema.get("id" if dialect == "draft4" else "$id")
         voided = rules.lone_ref and "$ref" in schema
@@ -202,12 +249,12 @@ class Documents:
         documents = {**resources, home: schema}
         found = _Found()
         for uri, document in documents.items():
-            self._index(uri, document, found)
-        self.parts = Parts(dialect, documents, formats=formats)
+            self._roots[id(document)] = f"{uri}#"
+            self._index(document, found)
+        self.parts = parts(documents)
         # A part of a document, asked about alone, is entered through no other resource, which a dynamic reference would
-        # tell; and each question may cost a pattern that the engine gives up only after a while.
-        self.explosive = found.explosive
-        self.guided = not found.explosive and not (found.dynamic and found.resources > 1)
+        # tell.
+        self.guided = self.parts.installed and not (found.dynamic and found.resources > 1)
         self._dynamic = found.dynamic or found.published
         nothing: Registry[Any] = Registry()
         # of each document its dialect, by identity
@@ -218,7 +265,7 @@ class Documents:
         named = {uri: own_name(uri, resource) for uri, resource in kept.items() if uri != home}
         self._named = {id(kept[uri].contents): name for uri, name in named.items() if name != uri.removesuffix("#")}
         registry = nothing.with_resources(kept.items())
-        if self._named:  # else each look at one by its own name would go through all of them
+        if self._named or found.resources or found.anchored:  # else each look at a name would go through all of them
             registry = registry.crawl()
         if found.published:
             from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # it says that it is typed
@@ -226,7 +273,7 @@ class Documents:
             registry = REGISTRY.combine(registry)
             for uri in (uri.rstrip("#") for uri in URIS.values()):
                 # entered at its root, a metaschema has the dynamic scope that it is meant to have
-                self.addresses.setdefault(id(REGISTRY.contents(uri)), f"{uri}#")
+                self._roots.setdefault(id(REGISTRY.contents(uri)), f"{uri}#")
         scope = Scope(rules, registry.resolver(home), dynamic=self._dynamic)
         self.root = self.node(schema, scope, inside=False)
 
@@ -240,6 +287,7 @@ class Documents:
         for node in self._nodes.values():
             node.forget()
         self._nodes.clear()
+        self._targets.clear()
 
     def node(self, schema: Any, scope: Scope, *, inside: bool) -> Node:
         """The node of a subschema. `inside`: it is a subschema of what the scope is of, and no reference's target."""
@@ -255,23 +303,40 @@ class Documents:
         """The node that a reference leads to."""
         return self.node(*self._resolved(keyword, reference, scope), inside=False)
 
-    def keyword(self, keyword: str, asked: Any) -> tuple[Test, Callable[[int], int]]:
-        """The test of one keyword without subschemas, and what a text of a given length costs it in steps."""
-        key = (keyword, id(asked))
+    def address(self, schema: Any) -> str | None:
+        """The URI of a part of the documents; `None` where it is none, or that would be very long."""
+        tokens: list[str] = []
+        here, length = id(schema), 0
+        while here not in self._roots:
+            place = self._places.get(here)
+            if place is None or length > _LONGEST:
+                return None
+            here, token = place
+            tokens.append(_token(token) if isinstance(token, str) else str(token))
+            length += len(tokens[-1]) + 1
+        return "/".join((self._roots[here], *reversed(tokens)))
+
+    def compiling(self, schema: Any) -> int:
+        """What it takes to compile a subschema, in units of `_roles`."""
+        return self._compiling.get(id(schema), self._compiling.get(0, 0))
+
+    def keyword(self, keyword: str, asked: Any, weigh: Weigh) -> Priced:
+        """The test of one keyword without subschemas."""
+        key = (keyword, asked if isinstance(asked, str) else id(asked))
         known = self._tests.get(key)
         if known is None:
-            cost = engine_steps(asked) if keyword == "pattern" else _cheap
+            plain = not self.parts.installed
+            self.owed += steps_to_make(keyword, asked, weigh, plain=plain)
             # `asked` is kept with it, so that nothing else can get its identity
-            known = self._tests[key] = (asked, self.parts.keyword(keyword, asked), cost)
-        return known[1], known[2]
+            known = self._tests[key] = (asked, self.parts.keyword(keyword, asked))
+        return known[1]
 
     def _read(self, schema: Any, scope: Scope, *, inside: bool) -> Node:
         key = (id(schema), scope.key)
         node = self._nodes.get(key)
         if node is None:
-            if len(self._nodes) > _NODES:
-                self._nodes.clear()
             self._made += 1
+            self.owed += _STEPS_A_NODE
             node = self._nodes[key] = Node(self, schema, self._entered(schema, scope, inside=inside))
         return node
 
@@ -287,6 +352,15 @@ class Documents:
         return scope
 
     def _resolved(self, keyword: str, reference: str, scope: Scope) -> tuple[Any, Scope]:
+        key = (id(scope.resolver), keyword, reference)
+        known = self._targets.get(key)
+        if known is None:
+            self.owed += _STEPS_A_REFERENCE
+            # the scope is kept with it, so that nothing else can get its resolver's identity
+            known = self._targets[key] = (*self._looked_up(keyword, reference, scope), scope)
+        return known[0], known[1]
+
+    def _looked_up(self, keyword: str, reference: str, scope: Scope) -> tuple[Any, Scope]:
         from referencing.jsonschema import lookup_recursive_ref
 
         if keyword == "$recursiveRef":
@@ -299,16 +373,16 @@ class Documents:
             vocabulary = VOCABULARIES[self._documents.get(id(around), vocabulary.dialect)]
         return resolved.contents, Scope(vocabulary, resolved.resolver, dynamic=self._dynamic)
 
-    def _index(self, uri: str, document: dict[str, Any], found: _Found) -> None:
-        todo: list[tuple[str, Any]] = [(f"{uri}#", document)]
+    def _index(self, document: dict[str, Any], found: _Found) -> None:
+        todo: list[Any] = [document]
         while todo:
-            address, part = todo.pop()
-            if is_array(part):
-                todo += [(f"{address}/{index}", each) for index, each in enumerate(part) if isinstance(each, _HOLDERS)]
-                continue
-            self.addresses[id(part)] = address
-            found.look(part)
-            todo += [(f"{address}/{_token(name)}", each) for name, each in part.items() if isinstance(each, _HOLDERS)]
+            part = todo.pop()
+            if is_object(part):
+                found.look(part)
+            for token, each in part.items() if is_object(part) else enumerate(part):
+                if is_object(each) or is_array(each):
+                    self._places[id(each)] = (id(part), token)
+                    todo.append(each)
 
 
 class _Found:
@@ -316,21 +390,15 @@ class _Found:
 
     def __init__(self) -> None:
         self.resources = 0
+        self.anchored = False
         self.dynamic = False
         self.published = False
-        self.explosive = False
 
     def look(self, part: dict[str, Any]) -> None:
         # what stands in `const` or the like is taken for a schema too: it costs speed and nothing else
         self.resources += "$id" in part or "id" in part
+        self.anchored = self.anchored or "$anchor" in part or "$dynamicAnchor" in part
         self.dynamic = self.dynamic or "$dynamicRef" in part or "$recursiveRef" in part
-        reference, pattern, patterns = part.get("$ref"), part.get("pattern"), part.get("patternProperties")
+        reference = part.get("$ref")
         if isinstance(reference, str) and "json-schema.org/" in reference:
             self.published = True
-        for each in (pattern, *(patterns if is_object(patterns) else ())):
-            if isinstance(each, str) and engine_steps(each)(1_000) >= _EXPLOSIVE:
-                self.explosive = True
-
-
-def _cheap(length: int) -> int:
-    return length >> 12

@@ -7,65 +7,69 @@ from typing import Any
 
 from mcp_guard import _engine
 from mcp_guard._dialects import Dialect
-from mcp_guard._plain import Test, plain_test
+from mcp_guard._exact import KEYWORDS, Test
+from mcp_guard._panic import contain
+from mcp_guard._plain import Priced, exact_test, plain_test
+from mcp_guard._roles import NANOSECONDS
 
 
 class Parts:
-    """The engine, to be asked about parts of some documents."""
+    """The engine, to be asked about parts of some documents.
 
-    def __init__(self, dialect: Dialect, documents: Mapping[str, dict[str, Any]], *, formats: bool) -> None:
+    With as much backtracking as the whole was allowed, and numbers as `exact` as they were there.
+    """
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        documents: Mapping[str, dict[str, Any]],
+        *,
+        formats: bool,
+        exact: bool = False,
+        backtracking: int = _engine.BACKTRACKING,
+    ) -> None:
         self._dialect: Dialect = dialect
         self._formats = formats
+        self._exact = exact
+        self._backtracking = backtracking
         self._documents = documents
-        self._installed = _engine.available()
         self._registry: Any = None
+        self.installed = _engine.available()
+        """Whether there is an engine."""
         self.made = 0
         """The tests that the engine made: each holds all of the schema that it can lead to."""
 
     def test(self, schema: dict[str, Any]) -> Test | None:
-        """The test of a schema that may point into the documents; `None` where the engine can't be asked."""
-        if not self._installed:
-            return None
+        """The engine's test of a schema that may point into the documents; `None` where it can't be asked."""
+        self.made += 1
         try:
-            return self._pointing(schema)
+            if self._registry is None:
+                self._registry = _engine.registry(self._documents, self._dialect)
+            return self._decider(schema).fits
         except BaseException as error:  # noqa: BLE001  # whatever it is: a question that can't be put
-            _engine.contain(error)
+            contain(error)
             return None
 
-    def keyword(self, keyword: str, asked: Any) -> Test:
-        """The test of one keyword without subschemas."""
-        plain = plain_test(keyword, asked, self._dialect)
-        if not self._installed:
-            return plain
+    def keyword(self, keyword: str, asked: Any) -> Priced:
+        """The test of one keyword without subschemas. It raises `CannotDecide` where backtracking may have ended it."""
+        if keyword in KEYWORDS:
+            return exact_test(keyword, asked)
+        if not self.installed:
+            return plain_test(keyword, asked, self._dialect)
         self.made += 1
-        try:
-            decide = _engine.decider({keyword: asked}, self._dialect, formats=self._formats)
-        except _engine.CannotCompile:  # a number of thousands of digits, for one
-            return plain
+        decide = self._decider({keyword: asked})
+        return Priced(lambda value: decide(value, asking=True))
 
-        def test(value: Any) -> bool:
-            try:
-                return decide(value)
-            except _engine.CannotDecide:  # the same, in the value
-                return plain(value)
+    def backtracked(self, length: int) -> int:
+        """Units of `_roles` that backtracking on one text of that length may take."""
+        return self._backtracking * (_engine.PER_STEP + 2 * length) // NANOSECONDS
 
-        return test
-
-    def _pointing(self, schema: dict[str, Any]) -> Test:
-        # past `_engine.decider`, which reads all documents anew for each schema, and guards each call
-        import jsonschema_rs
-
-        self.made += 1
-        name = _engine._VALIDATORS[self._dialect]  # noqa: SLF001  # the other half of the engine
-        if self._registry is None:
-            draft = getattr(jsonschema_rs, name.removesuffix("Validator"))
-            self._registry = jsonschema_rs.Registry(list(self._documents.items()), draft=draft)
-        validator = getattr(jsonschema_rs, name)(
+    def _decider(self, schema: dict[str, Any]) -> _engine.Decider:
+        return _engine.Decider(
             schema,
-            validate_formats=self._formats,
-            offline=True,
-            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=_engine.BACKTRACKING),
-            registry=self._registry,
+            self._dialect,
+            formats=self._formats,
+            known=self._registry,
+            backtracking=self._backtracking,
+            exact=self._exact,
         )
-        test: Test = validator.is_valid
-        return test

@@ -22,7 +22,10 @@ _TOKEN: Final = re.compile(
     r"|(?P<other>.)",
     re.DOTALL,
 )
-_MICROSECONDS: Final = {"wide": 160, "negated": 5, "listed": 3, "literal": 1, "shorthand": 1, "other": 1}
+_MICROSECONDS: Final = {"wide": 300, "negated": 6, "listed": 4, "literal": 1, "shorthand": 6, "other": 1}
+_WIDE: Final = re.compile(r"\\[pP]")
+"""A class of Unicode: hundreds of ranges, wherever it stands."""
+_CLASSES: Final = frozenset({"listed", "negated"})
 _BASE, _BASE_FANCY, _GROUP_FANCY, _SHORTHAND_FANCY = 40, 220, 60, 60
 _NARROW: Final = 12
 """So few places of a text's automaton can't make it large."""
@@ -71,7 +74,8 @@ def cost_of(pattern: str) -> PatternCost:
             if token[0] == "|" and fixed is None:
                 fixed = 0 if len(groups) == 1 else groups[0][0]
             # a class costs by its characters, as often as it is repeated
-            _append(top, 1, each[kind or "other"] + (len(token[0]) >> 2 if kind in {"listed", "negated"} else 0))
+            more = (len(token[0]) >> 2) + each["wide"] * len(_WIDE.findall(token[0])) if kind in _CLASSES else 0
+            _append(top, 1, each[kind or "other"] + more)
     while len(groups) > 1:
         inner = groups.pop()
         _append(groups[-1], inner[0], inner[1])

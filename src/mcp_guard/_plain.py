@@ -1,7 +1,7 @@
-"""Answers one keyword in plain Python, in bounded time, where the engine can't be asked. No judgement of its own.
+"""Answers one keyword in plain Python, and says beforehand how long that takes. No judgement of its own.
 
-The engine knows ECMA patterns, every format, exact numbers and hashed uniqueness. Here is what is left without it: each
-test either answers as the engine would, or raises `OutOfBudget` where it can't know that it would end in time.
+Equality and numbers are answered here always, see `_exact`. Patterns and formats only where there is no engine: a test
+answers as the engine would, or raises `OutOfBudget` where it can't know that it would end in time.
 """
 
 from __future__ import annotations
@@ -9,114 +9,75 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from mcp_guard._dialects import URIS, Dialect
+from mcp_guard._exact import KEYWORDS, Test, kind_of
 from mcp_guard._patterns import cost_of
 
-Test = Callable[[Any], bool]
-"""Whether a value satisfies one keyword."""
+Weigh = Callable[[Any], int]
+"""How many values there are in a value."""
 
 _BACKTRACKING: Final = 1_000_000
 _POWER: Final = 6
-_BIG_NUMBER: Final = 1 << 16
 _LONG_TEXT: Final = 4_000
+_SQUARED: Final = 100_000
+"""Squares of an integer's bits that are divided in one step."""
 
 
 class OutOfBudget(Exception):  # noqa: N818  # a way out, not an error
     """The answer would take more work than is allowed."""
 
 
-def plain_test(keyword: str, asked: Any, dialect: Dialect) -> Test:
-    """The test of one of the keywords that the engine is asked about."""
-    if keyword == "enum":
-        allowed = {canonical(each) for each in asked}
-        return lambda value: canonical(value) in allowed
-    if keyword == "const":
-        only = canonical(asked)
-        return lambda value: canonical(value) == only
+Steps = Callable[[Any, Weigh], int]
+"""How many steps of an explanation one answer about a value takes: about a microsecond each."""
+
+
+def _none(_value: Any, _weigh: Weigh) -> int:
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A test, and what one answer takes."""
+
+    test: Test
+    steps: Steps = _none
+
+
+def exact_test(keyword: str, asked: Any) -> Priced:
+    """The test of a keyword of which `_exact` knows the meaning."""
+    test = KEYWORDS[keyword](asked, {})
     if keyword == "uniqueItems":
-        return lambda value: not asked or not isinstance(value, (list, tuple)) or _unique(cast("list[Any]", value))
-    if keyword == "multipleOf":
-        return lambda value: not is_number(value) or _multiple(value, asked)
+        return Priced(test, lambda value, weigh: weigh(value) >> 1)
+    if keyword in {"enum", "const"}:
+        named = cast("list[Any]", asked if keyword == "enum" else [asked])
+        allowed = set(map(kind_of, named))
+        return Priced(test, lambda value, weigh: weigh(value) >> 1 if kind_of(value) in allowed else 0)
+    return Priced(test, lambda value, _: value.bit_length() ** 2 // _SQUARED if isinstance(value, int) else 0)
+
+
+def plain_test(keyword: str, asked: Any, dialect: Dialect) -> Priced:
+    """The test of any other keyword without subschemas, without the engine."""
     if keyword == "pattern":
         return _pattern(asked)
     if keyword == "format":
         return _format(asked, dialect)
-    return lambda _: True  # contentEncoding, contentMediaType: annotations to everybody but the engine
+    # contentEncoding, contentMediaType: annotations to everybody but the engine
+    return Priced(lambda _: True)
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a JSON number; `True` is not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def steps_to_make(keyword: str, asked: Any, weigh: Weigh, *, plain: bool) -> int:
+    """The steps that making a test takes."""
+    if keyword in KEYWORDS:
+        return 10 + (weigh(asked) >> 1)
+    if keyword == "pattern":
+        return 30 + 2 * len(asked) if plain else 10 + cost_of(asked).compiling
+    return 10
 
 
-class _Done(str):
-    """Text that is finished, among values that are not."""
-
-    __slots__ = ()
-
-
-def canonical(value: Any) -> str:
-    """One text for each JSON value: equal exactly where the values are. Iterative: the depth is the server's to choose.
-
-    A text and not nested tuples, since the hash of a text can't be foreseen and that of a number can.
-    """
-    out: list[str] = []
-    todo: list[Any] = [value]
-    while todo:
-        each = todo.pop()
-        if isinstance(each, _Done):
-            out.append(each)
-        elif isinstance(each, str):
-            out.append(f'"{len(each)}:{each}')
-        elif isinstance(each, dict):
-            todo.append(_Done("}"))
-            members = cast("dict[str, Any]", each)
-            for key in sorted(members, reverse=True):
-                todo += (members[key], key)
-            out.append("{")
-        elif isinstance(each, (list, tuple)):
-            todo.append(_Done("]"))
-            todo.extend(reversed(cast("list[Any]", each)))
-            out.append("[")
-        else:
-            out.append(_scalar(each))
-    return "".join(out)
-
-
-def _scalar(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return f"{value};"
-    if isinstance(value, float) and not value.is_integer():
-        return f"{value.hex()};"
-    return f"{int(value):x};"
-
-
-def _unique(values: list[Any]) -> bool:
-    seen: set[str] = set()
-    for each in values:
-        text = canonical(each)
-        if text in seen:
-            return False
-        seen.add(text)
-    return True
-
-
-def _multiple(value: float, of: float) -> bool:
-    for number in (value, of):
-        if isinstance(number, int) and number.bit_length() > _BIG_NUMBER:
-            raise OutOfBudget
-    # by the decimal digits that were sent, so that 19.99 is a multiple of 0.01
-    return (_exact(value) / _exact(of)).denominator == 1
-
-
-def _exact(number: float) -> Fraction:
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
-
-
-def _format(name: str, dialect: Dialect) -> Test:
+def _format(name: str, dialect: Dialect) -> Priced:
     from jsonschema import validators
 
     schema = {"$schema": URIS[dialect]}
@@ -127,10 +88,15 @@ def _format(name: str, dialect: Dialect) -> Test:
             raise OutOfBudget
         return bool(checker.conforms(value, name))
 
-    return test
+    known, character = name in checker.checkers, _A_CHARACTER.get(name, 1)
+    return Priced(test, lambda value, _: 5 + character * len(value) if known and isinstance(value, str) else 0)
 
 
-def _pattern(pattern: str) -> Test:
+_A_CHARACTER: Final = {"idn-hostname": 3, "idn-email": 3, "regex": 15}
+"""Steps for each character: regular expressions are compiled, names of hosts encoded."""
+
+
+def _pattern(pattern: str) -> Priced:
     work = backtracking(pattern)
     compiled: re.Pattern[str] | None = None
     if work is not None:
@@ -141,14 +107,17 @@ def _pattern(pattern: str) -> Test:
         except (re.error, RecursionError, OverflowError):
             compiled = None
 
+    def most(value: str) -> int:
+        return _BACKTRACKING + 1 if work is None else (len(value) + 1) ** work[0] * work[1]
+
     def test(value: Any) -> bool:
         if not isinstance(value, str):
             return True
-        if compiled is None or work is None or (len(value) + 1) ** work[0] * work[1] > _BACKTRACKING:
+        if compiled is None or most(value) > _BACKTRACKING:
             raise OutOfBudget
         return compiled.search(value) is not None
 
-    return test
+    return Priced(test, lambda value, _: min(most(value), _BACKTRACKING) >> 6 if isinstance(value, str) else 0)
 
 
 def _as_python(token: str) -> str:
@@ -166,7 +135,8 @@ _FOREIGN: Final = re.compile(r"\\[1-9AZacCkpPuUx]|\[.*\\[1-9AZabBcCkpPSuUx]", re
 
 def backtracking(pattern: str) -> tuple[int, int] | None:
     """An upper bound of the work of a search: the length to which power, times what. `None`: there is no safe bound."""
-    power, times, after_group = 1, 1, False
+    # a search begins at every place, and what repeats a fixed number of times is gone through from there
+    power, times, after_group = 1, max(cost_of(pattern).length, 1), False
     for part in _TOKEN.findall(pattern):
         repeats = part in ("*", "+", "?") or (part[0] == "{" and len(part) > 1)
         if part == "(?" or _FOREIGN.match(part) or (repeats and after_group):
@@ -178,25 +148,12 @@ def backtracking(pattern: str) -> tuple[int, int] | None:
             times *= 2
         elif repeats:
             low, _, high = part[1:-1].partition(",")
+            if max(len(low), len(high)) > _DIGITS:
+                return None
             times *= max(1, int(high or low) - int(low) + 1)
         if power > _POWER or times > _BACKTRACKING:
             return None
     return power, times
 
 
-def engine_steps(pattern: str) -> Callable[[int], int]:
-    """What the engine may spend on a text of a given length, in steps of the explanation.
-
-    It does in linear time what a finite automaton can do. A pattern that looks around or back is another matter where
-    it also repeats a group or has several open repeats: the engine gives it up after some steps of its own.
-    """
-    cost = cost_of(pattern)
-    if not cost.fancy:
-        return lambda length: length * cost.width >> 14
-    power = sum(part in ("*", "+") or part.endswith(",}") for part in _TOKEN.findall(pattern))
-    grows = 2 if _REPEATED_GROUP.search(pattern) else 1
-    return lambda length: min(_GIVING_UP, length ** min(power, 8) * grows ** min(length, 20) >> 8)
-
-
-_REPEATED_GROUP: Final = re.compile(r"\)[*+{]")
-_GIVING_UP: Final = 200
+_DIGITS: Final = 5

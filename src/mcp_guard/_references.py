@@ -33,6 +33,7 @@ from mcp_guard._dialects import (
 from mcp_guard._documents import Documents, look_up, own_name
 from mcp_guard._facts import Unusable, UnusableReason
 from mcp_guard._json import same_json
+from mcp_guard._panic import contain
 from mcp_guard._specifications import as_resource
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ _URI_REFERENCE: Final = re.compile(rf"(?:{_CHARACTER}|[\[\]])*(?:#{_CHARACTER}*)
 _KEYWORDS: Final = frozenset[str]().union(*TABLES.values(), VALUE_KEYWORDS)
 _METASCHEMA: Final = 60
 """Subschemas that a reference to a published metaschema counts for: about what the largest of them has."""
+_SPELT: Final = 1_000_000
+"""Characters of all identifiers: one of 3 KB in each of 90 levels was measured to take 800 ms and 60 MB."""
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LACKING: Final = 200
 """References to documents that are not there, after which the walk ends: each costs an exception or two."""
 
@@ -129,6 +133,8 @@ class _Walk:
         self.dialect: Dialect = DEFAULT
         self._limits = limits
         self._count = 0
+        self._lengths: list[int] = []  # of each node: the characters that what it is relative to has at most
+        self._characters = 0
         self._index: dict[int, int] = {}  # id of a schema -> its node; the nodes keep the schemas alive
         self._bases: list[str] = []  # of each node: what its references are relative to
         self._resolved: dict[tuple[str, str], tuple[Any, Any]] = {}
@@ -155,7 +161,8 @@ class _Walk:
         try:
             base = root.id() or ""
             self._registry = self._known().with_resource(base, root).crawl()
-        except Exception:  # noqa: BLE001  # it also reads what the walk leaves out, and takes it to be well formed
+        except BaseException as error:  # noqa: BLE001  # it reads what the walk leaves out too, and takes it to be sound
+            contain(error)
             raise Refused("invalid_schema", "a keyword's value is not what the dialect asks for") from None
         self._addresses[base] = [0]
         self._place(base)
@@ -231,6 +238,7 @@ class _Walk:
         node = Node(schema, dialect, parent, path)
         self.nodes.append(node)
         self._index[id(schema)] = index
+        self._lengths.append(self._lengths[parent] if parent >= 0 else 0)
         if "$schema" in schema:
             node.dialect = self._dialect_of(schema, dialect)
         self._respell += [index] if _is_odd(node) else []
@@ -242,6 +250,12 @@ class _Walk:
         allowed = self._limits.subschemas
         if self._count > allowed:
             raise Refused("too_complex", f"subschemas: {allowed} are allowed, found more")
+
+    def _spelt(self, characters: int) -> None:
+        self._characters += characters
+        if self._characters > _SPELT:
+            detail = f"characters of identifiers, each in full: {_SPELT} are allowed, found more"
+            raise Refused("too_complex", detail)
 
     def _positions(self, index: int) -> Iterator[Position]:
         node = self.nodes[index]
@@ -259,6 +273,11 @@ class _Walk:
             if not (isinstance(uri, str) and is_uri_reference(uri)):
                 raise Refused("invalid_schema", f"{self._where(index, keyword)} is no URI reference", uri)
             self._counted(2)  # each makes a document of its own, which is three times the work
+            # it is put after what it is relative to, and stands there in full
+            self._lengths[index] = len(uri) + (0 if _ABSOLUTE.match(uri) else self._lengths[index])
+            self._spelt(self._lengths[index])
+        for _ in _anchors(node):
+            self._spelt(self._lengths[index])
         anchor = node.schema.get("$dynamicAnchor")
         if isinstance(anchor, str):
             self._anchored.setdefault(anchor, []).append(index)
@@ -403,7 +422,8 @@ class _Walk:
             if isinstance(cause, Refused):  # the document is there and can't be used
                 raise cause from None
             raise _Nowhere("remote_ref", "points out of the document, and nothing is fetched") from None
-        except Exception:  # noqa: BLE001  # an index that is no number, an identifier in data that is no text ...
+        except BaseException as error:  # noqa: BLE001  # an index that is no number, an identifier that is no text ...
+            contain(error)
             raise _Nowhere("dangling_ref", "points to nothing in its document") from None
 
     def tie_dynamic(self) -> None:

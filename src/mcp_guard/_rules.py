@@ -55,8 +55,12 @@ class Walk(Judge, Protocol):
         """Whether the engine finds that a value satisfies one keyword of a node."""
         ...
 
-    def matching(self, pattern: str, names: Any, /) -> list[str]:
-        """The names that match a pattern."""
+    def matches(self, pattern: str, name: str, /) -> bool:
+        """Whether a name matches a pattern. Raises `OutOfBudget`."""
+        ...
+
+    def suspicious(self, node: Any, names: list[str], value: Any, /) -> Iterable[str]:
+        """Of the names of properties, those that may not fit, as far as that is quickly known."""
         ...
 
     def verdicts(self, node: Any, values: Any, /) -> list[bool] | None:
@@ -78,13 +82,13 @@ def _properties(walk: Walk, node: Node, asked: Any, value: Any, path: Path, at: 
         return
     walk.spend(min(len(asked), len(value)) >> 5)
     at = (at, "properties")
-    for name in asked if len(asked) <= len(value) else [name for name in value if name in asked]:
-        if name in value:
-            yield Task(node.sub(asked[name]), value[name], (path, name), (at, name))
+    names = [name for name in asked if name in value] if len(asked) <= len(value) else [n for n in value if n in asked]
+    for name in walk.suspicious(node, names, value):
+        yield Task(node.sub(asked[name]), value[name], (path, name), (at, name))
 
 
 def _matches(walk: Walk, patterns: Iterable[str], name: str) -> bool:
-    return any(walk.satisfies("pattern", pattern, name) for pattern in patterns)
+    return any(walk.matches(pattern, name) for pattern in patterns)
 
 
 def _pattern_properties(walk: Walk, node: Node, asked: Any, value: Any, path: Path, at: Path) -> Steps:
@@ -95,7 +99,7 @@ def _pattern_properties(walk: Walk, node: Node, asked: Any, value: Any, path: Pa
         child = node.sub(schema)
         for name, member in walk.suspects(child, value):
             walk.spend(1)
-            if walk.satisfies("pattern", pattern, name):
+            if walk.matches(pattern, name):
                 yield Task(child, member, (path, name), (at, pattern))
 
 
@@ -104,7 +108,8 @@ def _additional_properties(walk: Walk, node: Node, asked: Any, value: Any, path:
         return
     patterns = node.words.get("patternProperties", {})
     walk.spend(len(value) >> 8)
-    extra = value.keys() - node.words.get("properties", {}).keys()
+    named = node.words.get("properties")
+    extra = value.keys() - named.keys() if named else value.keys()
     if not extra or ((patterns or len(extra) > 1) and walk.keeps(node, "additionalProperties", value)):
         return
     at = (at, "additionalProperties")
@@ -144,6 +149,7 @@ def _dependencies(walk: Walk, node: Node, asked: Any, value: Any, path: Path, at
     at = (at, "dependencies")
     for name, needs in asked.items():
         if name in value and is_array(needs):
+            walk.spend(len(needs) >> 5)
             for each in needs:
                 if each not in value:
                     yield Fault("dependencies", [each], value, path, at)
@@ -354,7 +360,9 @@ def _names_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # no
         return None
     seen: set[Any] = words.get("properties", {}).keys() & value.keys()
     for pattern in words.get("patternProperties", ()):
-        seen.update(walk.matching(pattern, value.keys() - seen))
+        rest = value.keys() - seen
+        walk.spend(len(rest) >> 4)
+        seen.update(name for name in rest if walk.matches(pattern, name))
     return seen
 
 
@@ -367,6 +375,7 @@ def _indices_seen(walk: Walk, node: Node, value: Any, nested: bool) -> Seen:  # 
         named = words["items"]
     if nested and "unevaluatedItems" in words:
         return None
+    walk.spend(len(named) >> 5)
     seen = set(range(len(named)))
     if "contains" in words:
         child = node.sub(words["contains"])

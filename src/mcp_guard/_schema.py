@@ -9,8 +9,9 @@ from mcp_guard import _engine, _words
 from mcp_guard._canonical import Flaw, is_object, plain
 from mcp_guard._cost import weigh
 from mcp_guard._dialects import URIS, dialect_of
-from mcp_guard._effort import Effort, Estimator, TooMuch
+from mcp_guard._effort import Estimator, Size
 from mcp_guard._facts import Unusable, Violation
+from mcp_guard._look import Look
 from mcp_guard._references import Refused, Survey, survey, where
 
 if TYPE_CHECKING:
@@ -19,15 +20,11 @@ if TYPE_CHECKING:
     from mcp_guard.policy import Limits
 
 
-class Undecided(Exception):  # noqa: N818  # becomes a verdict
-    """Whether a value fits could not be found out within bounds."""
-
-
 @final
 class CompiledSchema:
-    """One usable schema: decides at once, explains on demand."""
+    """One usable schema: decides at once, explains on demand. `compiling`: see `weigh`."""
 
-    def __init__(self, schema: dict[str, Any], survey: Survey, limits: Limits) -> None:
+    def __init__(self, schema: dict[str, Any], survey: Survey, limits: Limits, compiling: list[int]) -> None:
         self.schema = schema
         """As the server sent it."""
         self.dialect: Dialect = survey.dialect
@@ -35,85 +32,96 @@ class CompiledSchema:
         """The property names declared anywhere in it."""
         self.has_formats: bool = not survey.closed or any("format" in node.schema for node in survey.nodes)
         """Whether asserting `format` could make a difference."""
+        self.compiling: int = compiling[0]
+        """What compiling it takes, in units of `_roles`."""
+        self.has_property_names: bool = any("propertyNames" in node.schema for node in survey.nodes)
+        """Whether names are held against schemas."""
+        self.explanation_steps: int = limits.explanation_steps
+        """Steps that an explanation may take."""
+        self.estimator: Estimator | None = None
+        """`None` where there is no engine."""
         self._survey = survey
         self._limits = limits
+        self._compiling = compiling
         self._explainer: Explainer | None = None
-        self._estimator: Estimator | None = None
-        self._deciders: dict[tuple[bool, int], _engine.Decider] = {}
+        self._deciders: dict[tuple[bool, bool, int], _engine.Decider] = {}
         if _engine.available():
-            self._decider(formats=False)
+            self.estimator = Estimator(survey)
+            for formats in (False, True) if self.has_formats else (False,):
+                self.decider(formats=formats, exact=not self.estimator.tame)
+
+    def look(self, within: Size | None = None) -> Look:
+        """For one check: all questions in it share what one check may cost. `within`: the most that a value can be."""
+        return Look(self, within)
 
     def is_valid(self, value: Any, *, formats: bool = False) -> bool:
-        """Whether a value that is JSON and within `Limits` fits.
-
-        Raises:
-            Undecided: It could not be found out.
-        """
-        if not _engine.available():
-            decided = self._explained().decide(value, formats=formats)
-            if decided is None:
-                raise Undecided("the value is too much for this schema without jsonschema-rs")
-            return decided
-        if self._estimator is None:
-            self._estimator = Estimator(self._survey)
-        try:
-            backtracking = _backtracking(self._estimator.estimate(value))
-            return self._decider(formats=formats, backtracking=backtracking)(value)
-        except TooMuch:
-            raise Undecided("the value is too much work for this schema") from None
-        except (_engine.CannotCompile, _engine.CannotDecide):
-            raise Undecided("the engine gave no answer") from None
+        """Whether a value that is JSON and within `Limits` fits, as the only question of a check: see `Look`."""
+        return self.look().is_valid(value, formats=formats)
 
     def violations(self, value: Any, *, formats: bool = False, limit: int = 20) -> tuple[tuple[Violation, ...], bool]:
-        """Why a value does not fit, at most `limit` violations; and whether there may be more."""
-        return self._explained().violations(value, formats=formats, limit=limit)
+        """Why a value does not fit, as the only question of a check: see `Look`."""
+        return self.look().violations(value, formats=formats, limit=limit)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # what the engine compiled does not pickle
         return _compiled, (self.schema, self._limits, self._survey.resources)
 
-    def _decider(self, *, formats: bool, backtracking: int = _engine.BACKTRACKING) -> _engine.Decider:
-        key = (formats, backtracking)
-        if key not in self._deciders:
-            self._deciders[key] = _engine.decider(
+    def has_decider(self, *, formats: bool, exact: bool, backtracking: int) -> bool:
+        """Whether that one is compiled already."""
+        return (formats, exact, backtracking) in self._deciders
+
+    def decider(self, *, formats: bool, exact: bool, backtracking: int = _engine.BACKTRACKING) -> _engine.Decider:
+        """What decides, compiled when it is first asked for.
+
+        Raises:
+            CannotCompile: The engine does not take the schema.
+        """
+        key = (formats, exact, backtracking)
+        decider = self._deciders.get(key)
+        if decider is None:
+            decider = _engine.Decider(
                 self._survey.schema,
                 self.dialect,
                 formats=formats,
                 resources=self._survey.resources,
                 backtracking=backtracking,
-                asking=not any("propertyNames" in node.schema for node in self._survey.nodes),
+                exact=exact,
             )
-        return self._deciders[key]
+            while len(self._deciders) >= _DECIDERS:
+                self._deciders.pop(next(iter(self._deciders)), None)
+            self._deciders[key] = decider
+        return decider
 
-    def _explained(self) -> Explainer:
+    @property
+    def explainer(self) -> Explainer:
+        """What explains, made when it is first asked for."""
         if self._explainer is None:
             from mcp_guard._explain import Explainer  # only failures need it
 
+            nodes = self._survey.nodes
             self._explainer = Explainer(
                 self._survey.schema,
                 self.dialect,
                 names=self.names,
-                steps=self._limits.explanation_steps,
+                steps=self.explanation_steps,
                 resources=self._survey.resources,
+                compiling={
+                    0: self.compiling,
+                    **{id(node.schema): units for node, units in zip(nodes, self._compiling, strict=True)},
+                },
             )
         return self._explainer
 
 
-_STEPS: Final = (_engine.BACKTRACKING, 1_000, 100, 20, 5)
-_NANOSECONDS: Final = 100_000_000
-_PER_STEP, _PER_CHARACTER = 500, 1.5
+_DECIDING: Final = 3
+"""How many times the steps of an explanation may be taken to hold a schema against its metaschema."""
+_DECIDERS: Final = 4
+"""So many are kept: for formats asserted or not, and what is rarely needed."""
 
 
-def _backtracking(effort: Effort) -> int:
-    """How many steps a pattern may take on one string, so that all of them end in time: each step may read a string.
-
-    Raises:
-        TooMuch: There is too much text for any.
-    """
-    for steps in _STEPS:
-        if steps * (effort.strings * _PER_STEP + effort.characters * _PER_CHARACTER) <= _NANOSECONDS:
-            return steps
-    raise TooMuch
+def _compiled(schema: dict[str, Any], limits: Limits, resources: dict[str, dict[str, Any]]) -> CompiledSchema:
+    found = survey(schema, limits, resources)
+    return CompiledSchema(schema, found, limits, weigh(found, limits))
 
 
 _FLAWS: Final = {
@@ -141,13 +149,13 @@ def compile_copy(
         return Unusable("invalid_schema", "it is no JSON object", schema)
     try:
         found = survey(schema, limits, resources or {})
-        weigh(found, limits)
+        compiling = weigh(found, limits)
     except Refused as refused:
         return refused.unusable
     if not _engine.available() and not _meets_metaschema(found, limits):
         return Unusable("invalid_schema", "it is not what the dialect asks for", schema)
     try:
-        return CompiledSchema(schema, found, limits)
+        return CompiledSchema(schema, found, limits, compiling)
     except _engine.CannotCompile as error:
         place = where(found.nodes, 0, found.names, *error.path)
         return Unusable("invalid_schema", f"{_words.cut(place, 200)} is not what the dialect asks for", schema)
@@ -157,18 +165,14 @@ def _meets_metaschema(found: Survey, limits: Limits) -> bool:
     """What the engine finds out by itself. A schema on which that takes too long is given the benefit of the doubt."""
     from mcp_guard._explain import Explainer
 
+    steps = limits.explanation_steps * _DECIDING
     for document in (found.schema, *found.resources.values()):
         dialect = dialect_of(document.get("$schema")) or found.dialect
-        metaschema = {"$ref": URIS[dialect]}
-        explainer = Explainer(metaschema, dialect, names=frozenset(), steps=limits.explanation_steps)
-        if explainer.decide(document, formats=False) is False:
+        explainer = Explainer({"$ref": URIS[dialect]}, dialect, names=frozenset(), steps=steps)
+        decided, steps = explainer.decide(document, formats=False, steps=steps)
+        if decided is False:
             return False
     return True
-
-
-def _compiled(schema: dict[str, Any], limits: Limits, resources: dict[str, dict[str, Any]]) -> CompiledSchema:
-    found = survey(schema, limits, resources)
-    return CompiledSchema(schema, found, limits)
 
 
 def flawed(flaw: Flaw, limits: Limits) -> Unusable:

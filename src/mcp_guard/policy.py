@@ -41,7 +41,9 @@ DEVIATIONS: Final = frozenset(
 class Limits:
     """Bounds that hold before any engine runs. Crossing one ends in a verdict or an unusable contract, never in a hang.
 
-    Sizes are counted in characters of text (an ASCII character is a byte); numbers by their digits.
+    With the defaults, making a contract and checking a result each stay within 250 ms of CPU and 128 MiB (see
+    docs/hazards.md); larger ones are at your own risk. What no bound here says, the guard estimates and holds against
+    that itself. Sizes are counted in characters of text (an ASCII character is a byte); numbers by their digits.
 
     Raises:
         TypeError: A limit is no integer.
@@ -49,33 +51,40 @@ class Limits:
     """
 
     depth: int = 200
-    """Levels of nesting in a result: what the SDK's own wire parser lets through."""
+    """Levels of nesting in a result: what the SDK's own wire parser lets through, and what fits a small stack."""
     nodes: int = 400_000
     """Values in a result (objects, arrays, members, elements). Walking this many takes about 100 ms."""
     result_bytes: int = 8_000_000
-    """Text in a result: keys, strings and digits together."""
+    """Text in a result: keys, strings and digits together. So a value of 5 MB may have half of itself as text besides,
+    and what is read of it is read in some 10 ms."""
     integer_digits: int = 4_300
-    """Digits of one integer: as many as Python itself reads from text. Up to here integers are exact."""
+    """Digits of one integer: as many as Python itself reads from text, for beyond that it takes quadratic time. Up to
+    here integers are exact."""
     text_bytes: int = 6_000_000
-    """Text that is parsed as JSON where the structured part is missing."""
+    """Text that is parsed as JSON where the structured part is missing: 5 MB and its quotes. In Python it becomes
+    several times as large, and each reading parses it again."""
     schema_bytes: int = 300_000
-    """Text in one schema. Compiling grows faster than the schema does."""
+    """Text in one schema: 256 KB have to pass. Walking, weighing and compiling this much takes 50 to 100 ms."""
     schema_depth: int = 200
-    """Levels of nesting in one schema."""
-    subschemas: int = 10_000
-    """Subschemas after `$ref` expansion: a shared target counts each time, a cycle once."""
+    """Levels of nesting in one schema: as deep as a result, since the engine compiles it recursively."""
+    subschemas: int = 5_000
+    """Subschemas after `$ref` expansion: a shared target counts each time, a cycle once. 2,000 have to pass; each takes
+    about 25 microseconds until it is compiled."""
     compositions: int = 1_000
-    """Branches of `anyOf`, `oneOf`, `allOf`, `if`, `not` and `dependentSchemas`, nested or by `$ref`, at one place."""
+    """Branches of `anyOf`, `oneOf`, `allOf`, `if`, `not` and `dependentSchemas`, nested or by `$ref`, at one place.
+    Each is held against the same value, so that what the value costs is multiplied by them."""
     pattern_length: int = 5_000
-    """Atoms of one regular expression, bounded repeats written out."""
+    """Atoms of one regular expression, bounded repeats written out: an automaton is as wide, and is stepped once for
+    each character. One of 1 MB took 980 ms and 490 MiB to compile."""
     violations: int = 20
-    """Violations kept of one result."""
+    """Violations kept of one result: as many as somebody reads, and as the words for a model have room for."""
     explanation_steps: int = 20_000
-    """Keywords looked at while a violation is located; out of them the verdict stands, `truncated`."""
+    """Keywords looked at while a violation is located, about 30 ms; out of them the verdict stands, `truncated`. Where
+    there is no jsonschema-rs, three times as many decide."""
     pages: int = 100
-    """Pages of one tool listing."""
+    """Pages of one tool listing: a hundred requests, one after the other, before the first call."""
     tools: int = 10_000
-    """Tools of one listing."""
+    """Tools of one listing: each is a definition that is kept."""
     listing_bytes: int = 20_000_000
     """Text in one listing: as many tools as `tools` allows, of 2 KB each, twice what a tool that is well described
     has."""

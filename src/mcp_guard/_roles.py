@@ -1,0 +1,208 @@
+"""What each subschema costs a value that it is held against, from its text alone. Tables for `_effort`; no values here.
+
+The numbers were measured on jsonschema-rs 0.61, one keyword at a time, with values made to be as
+slow as they can be, and rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from mcp_guard._cost import patterns_of, times
+from mcp_guard._facts import is_array, is_object
+from mcp_guard._patterns import cost_of
+from mcp_guard._references import Node
+
+Seeds = Sequence[tuple[int, int]]
+"""Nodes that apply to a part of a value, and how often."""
+
+NANOSECONDS: Final = 7
+"""Of a unit."""
+INT64: Final = 63
+"""Bits of an integer that the engine compares as one."""
+HASHED: Final = 120
+"""A value of which a canonical text is made: for `uniqueItems`, and for `enum` and `const` where numbers are exact."""
+_COMPARED, _COMPARED_EXACTLY = 5, 30
+_DIVIDED, _DIVIDED_EXACTLY = 100, 80
+_NAMED, _NAMED_TEXT = 100, 40
+_WIDE: Final = 200
+_WIDE_COST: Final = 3
+"""Patterns with more positions than this take longer for each."""
+_MATCHED: Final = 8
+_KEY: Final = 3
+_FORMATS: Final = {"idn-hostname": (80, 20), "idn-email": (80, 20), "email": (40, 2), "regex": (10, 2)}
+_FORMAT: Final = (20, 1)
+"""Units for each string, and for each character of it."""
+_PARTS: Final = {
+    "properties": "properties",
+    "patternProperties": "patterned",
+    "propertyNames": "names",
+    "additionalProperties": "rest",
+    "unevaluatedProperties": "rest",
+    "prefixItems": "prefix",
+    "items": "items",
+    "additionalItems": "items",
+    "unevaluatedItems": "items",
+    "contains": "items",
+}
+"""Keywords with subschemas for a part of a value, and the field of a `Role`."""
+_BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_NAMING: Final = frozenset({"enum", "const"})
+_NUMERIC: Final = frozenset({*_BOUNDS, "multipleOf", *_NAMING})
+_DEPENDING: Final = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
+_CONTENT: Final = frozenset({"contentEncoding", "contentMediaType"})
+_SPECIAL: Final = _NUMERIC | _DEPENDING | _CONTENT | {"uniqueItems", "pattern", "patternProperties", "format"}
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What strings cost: each, and each character; and whether a pattern has to backtrack on them."""
+
+    each: int = 0
+    character: int = 0
+    fancy: bool = False
+
+
+def _texts(patterns: list[str], more: int = 0) -> Text:
+    """What holding strings against these patterns costs."""
+    costs = list(map(cost_of, patterns))
+    widths = [cost.width * (_WIDE_COST if cost.width > _WIDE else 1) + more for cost in costs]
+    return Text(_MATCHED * len(costs), sum(widths), any(cost.fancy for cost in costs))
+
+
+_NO_TEXT: Final = Text()
+_NO_SEEDS: Final[Seeds] = ()
+_NO_PROPERTIES: Final[Mapping[str, Seeds]] = MappingProxyType({})
+
+
+@dataclass(slots=True)
+class Role:
+    """What a node asks of a value, and which nodes apply to its parts."""
+
+    each: int = 1
+    compound: int = 0
+    texts: Text = _NO_TEXT
+    formats: Text = _NO_TEXT
+    keys: Text = _NO_TEXT
+    per_object: int = 0
+    numbers: int = 0
+    numbers_exactly: int = 0
+    divides: bool = False
+    """By a fraction, or by a number that is no machine integer."""
+    named_exactly: int = 0
+    """Units for each value, where an `enum` or `const` is held against it exactly."""
+    hashed: int = 0
+    """Times that all below a value is hashed, where an `enum` or `const` names objects or arrays."""
+    tame: bool = True
+    """All its numbers are machine integers, which the engine compares at once."""
+    unique: bool = False
+    properties: Mapping[str, Seeds] = field(default_factory=lambda: _NO_PROPERTIES)
+    patterned: Seeds = _NO_SEEDS
+    rest: Seeds = _NO_SEEDS
+    names: Seeds = _NO_SEEDS
+    prefix: Seeds = _NO_SEEDS
+    items: Seeds = _NO_SEEDS
+
+
+def role_of(node: Node) -> Role:
+    """Read one node. It need not be a schema that an engine takes."""
+    schema = node.schema
+    role = Role(1 + len(schema))
+    special = schema.keys() & _SPECIAL
+    if special:
+        _read(role, schema, special)
+    if node.edges:
+        _lead(role, node)
+    return role
+
+
+def _read(role: Role, schema: dict[str, Any], special: set[str]) -> None:
+    """The keywords that cost more than a look at the value."""
+    if not special.isdisjoint(_NUMERIC):
+        _weigh_numbers(role, schema)
+    if not special.isdisjoint(_NAMING):
+        enum: Any = schema.get("enum")
+        if is_array(enum) and len(set(map(type, enum))) > 1:
+            role.each += 2 * len(enum)  # of several types: gone through, where one type is looked up
+        role.compound = 2 * sum(_compounds(schema[keyword]) for keyword in special & _NAMING)
+    for keyword in special & _DEPENDING:
+        depending: Any = schema[keyword]
+        if is_object(depending):
+            role.per_object += 2 * sum(1 + (len(each) if is_array(each) else 0) for each in depending.values())
+    role.unique = schema.get("uniqueItems") is True
+    patterns = list(patterns_of(schema))
+    if isinstance(schema.get("pattern"), str):
+        role.texts = _texts([patterns.pop(0)])
+    if patterns:
+        role.keys = _texts(patterns, _KEY)
+    if isinstance(schema.get("format"), str):
+        role.formats = Text(*_FORMATS.get(schema["format"], _FORMAT))
+    if not special.isdisjoint(_CONTENT):
+        role.texts = Text(role.texts.each, role.texts.character + 2, role.texts.fancy)
+
+
+def _lead(role: Role, node: Node) -> None:
+    """Which nodes apply to the parts of a value."""
+    properties: dict[str, list[tuple[int, int]]] = {}
+    parts: dict[str, list[tuple[int, int]]] = {}
+    for edge in node.edges:
+        part = _PARTS.get(edge.keyword)
+        target = (edge.to, times(node, edge))
+        if part == "properties":
+            properties.setdefault(str(edge.token), []).append(target)
+        elif part is not None:
+            part = "prefix" if part == "items" and edge.keyword == "items" and edge.token is not None else part
+            parts.setdefault(part, []).append(target)
+    if properties:
+        role.properties = properties
+    for part, seeds in parts.items():
+        setattr(role, part, seeds)
+
+
+def is_tame(number: object) -> bool:
+    """Whether this is a machine integer."""
+    return type(number) is int and number.bit_length() <= INT64
+
+
+def _weigh_numbers(role: Role, schema: dict[str, Any]) -> None:
+    bounds = [schema[keyword] for keyword in _BOUNDS if keyword in schema]
+    role.numbers = _COMPARED * len(bounds)
+    role.numbers_exactly = _COMPARED_EXACTLY * len(bounds)
+    role.tame = all(isinstance(bound, bool) or is_tame(bound) for bound in bounds)
+    if "multipleOf" in schema:
+        role.numbers += _DIVIDED
+        role.numbers_exactly += _DIVIDED_EXACTLY
+        role.divides = not is_tame(schema["multipleOf"])
+        role.tame = role.tame and not role.divides
+    for keyword in ("enum", "const"):
+        if keyword in schema:
+            allowed: Any = schema[keyword] if keyword == "enum" else [schema[keyword]]
+            kinds = set(map(type, allowed)) if is_array(allowed) else set[type]()
+            role.named_exactly += _NAMED_TEXT if kinds == {str} else _NAMED
+            role.hashed += not kinds.isdisjoint((dict, list))
+            role.tame = role.tame and _all_tame(allowed)
+
+
+def _all_tame(value: Any) -> bool:
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, (dict, list)):
+            todo += each.values() if isinstance(each, dict) else each
+        elif isinstance(each, (int, float)) and not isinstance(each, bool) and not is_tame(each):
+            return False
+    return True
+
+
+def _compounds(value: Any) -> int:
+    """How many values the objects and arrays among those of an `enum` or `const` hold: each may be compared."""
+    count, todo = 0, [value]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, (dict, list)):
+            todo += each.values() if isinstance(each, dict) else each
+            count += 1
+    return max(count - 1, 0)
