@@ -163,6 +163,16 @@ async def test_each_connection_is_guarded_and_so_is_a_clone() -> None:
     assert server.runs["get_stock"] == 3
 
 
+async def test_hooks_given_as_an_iterator_are_told_of_each_connection() -> None:
+    records: list[Record] = []
+    made = guarded(client(FaultyServer(None)), hooks=iter([records.append]))
+    for _ in range(2):
+        async with made:
+            await made.call_tool("get_stock", ARGUMENTS)
+    assert [record.verdict for record in records] == ["Conforming"] * 2
+    assert len({record.arguments_hash for record in records}) == 1, "one key for all of them"
+
+
 async def test_a_session_that_stdio_keeps_alive_is_guarded_each_time() -> None:
     command = transports.StdioTransport(sys.executable, ["-m", "mcp_guard.testing", "wrong_type"])
     made = guarded(fastmcp.Client(command))
@@ -388,6 +398,7 @@ def test_where_there_is_no_fastmcp_one_sentence_names_the_extra(monkeypatch: pyt
     with pytest.raises(ImportError) as caught:
         guarded(object())
     assert str(caught.value) == "this door needs fastmcp: pip install 'mcp-result-guard[fastmcp]'"
+    assert isinstance(caught.value.__cause__, ImportError), "it may be there, and not fit the SDK"
 
 
 async def test_an_unjudged_answer_is_what_the_tools_own_words_are() -> None:

@@ -199,6 +199,17 @@ async def test_each_server_of_a_client_is_guarded_under_its_name(tmp_path: Path)
 
 
 @adapters
+async def test_hooks_given_as_an_iterator_are_told_of_each_call(tmp_path: Path) -> None:
+    records: list[Record] = []
+    made = guarded(multi({"shop": Shop(tmp_path).connection}), hooks=iter([records.append]))
+    [tool] = await made.get_tools()
+    for _ in range(2):
+        await asked([tool])
+    assert [record.verdict for record in records] == ["Conforming"] * 2
+    assert len({record.arguments_hash for record in records}) == 1, "one key for all of them"
+
+
+@adapters
 async def test_pins_are_held_by_the_names_of_the_servers(tmp_path: Path) -> None:
     shop, depot, pins = Shop(tmp_path), Shop(tmp_path, "text_only"), Contracts()
     pins.learn([Contract.from_tool(GET_STOCK)], server="shop")
@@ -468,3 +479,4 @@ def test_where_there_are_no_adapters_one_sentence_names_the_extra(monkeypatch: p
     with pytest.raises(ImportError) as caught:
         ToolInterceptor()
     assert str(caught.value) == "this door needs langchain-mcp-adapters: pip install 'mcp-result-guard[langchain]'"
+    assert isinstance(caught.value.__cause__, ImportError), "it may be there, and not fit the SDK"

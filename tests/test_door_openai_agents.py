@@ -203,6 +203,15 @@ async def test_inside_a_budget_a_call_that_broke_its_contract_is_not_sent_again(
 # --- where it is
 
 
+async def test_hooks_given_as_an_iterator_are_told_of_each_session() -> None:
+    server, records = FaultyServer(None), list[Record]()
+    made = guarded(mcp_server(server), hooks=iter([records.append]))
+    for _ in range(2):
+        await played(made, server.runs)
+    assert [record.verdict for record in records] == ["Conforming"] * 2
+    assert len({record.arguments_hash for record in records}) == 1, "one key for all of them"
+
+
 async def test_each_session_is_guarded_and_told_to_the_hooks() -> None:
     server, records = FaultyServer("wrong_type"), list[Record]()
     made = guarded(mcp_server(server), hooks=[records.append])
@@ -345,3 +354,4 @@ def test_where_there_are_no_openai_agents_one_sentence_names_the_extra(monkeypat
     with pytest.raises(ImportError) as caught:
         guarded(object())
     assert str(caught.value) == "this door needs openai-agents: pip install 'mcp-result-guard[openai-agents]'"
+    assert isinstance(caught.value.__cause__, ImportError), "it may be there, and not fit the SDK"

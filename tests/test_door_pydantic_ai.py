@@ -154,6 +154,15 @@ async def test_under_relay_an_error_of_the_tools_own_is_pydantic_ais_business() 
 # --- where it is
 
 
+async def test_hooks_given_as_an_iterator_are_told_of_each_run() -> None:
+    server, records = FaultyServer(None), list[Record]()
+    made = guarded(toolset(server), hooks=iter([records.append]))
+    for _ in range(2):
+        await agent([made]).run("go")
+    assert [record.verdict for record in records] == ["Conforming"] * 2
+    assert len({record.arguments_hash for record in records}) == 1, "one key for all of them"
+
+
 async def test_each_run_is_guarded_and_told_to_the_hooks() -> None:
     server, records = FaultyServer("wrong_type"), list[Record]()
     made = guarded(toolset(server), hooks=[records.append])
@@ -216,6 +225,14 @@ async def test_the_copy_that_a_run_has_with_headers_of_its_own_is_guarded() -> N
     assert [record.tool for record in records] == ["get_stock"] * 2
 
 
+async def test_the_capability_for_a_server_takes_a_guarded_toolset() -> None:
+    capability = importlib.import_module("pydantic_ai.capabilities").MCP
+    server = FaultyServer("wrong_type")
+    made = agent([], capabilities=[capability("http://127.0.0.1/mcp", local=guarded(toolset(server)))])
+    assert json.loads((await made.run("go")).output) == [EXPECTED["wrong_type"].told, True]
+    assert server.runs["get_stock"] == 1
+
+
 async def test_a_tool_that_may_be_called_as_a_task_is_called_as_any_other() -> None:
     server = FaultyServer("wrong_type", tools=[{**GET_STOCK, "execution": {"taskSupport": "optional"}}])
     assert await played(guarded(toolset(server)), server.runs) == EXPECTED["wrong_type"]
@@ -272,3 +289,4 @@ def test_where_there_is_no_pydantic_ai_one_sentence_names_the_extra(monkeypatch:
     with pytest.raises(ImportError) as caught:
         guarded(object())
     assert str(caught.value) == "this door needs pydantic-ai: pip install 'mcp-result-guard[pydantic-ai]'"
+    assert isinstance(caught.value.__cause__, ImportError), "it may be there, and not fit the SDK"

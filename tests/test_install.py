@@ -194,6 +194,13 @@ async def test_to_install_something_else_over_it_is_a_value_error_that_names_it(
         assert as_json(await session.call_tool("t", {}))["structuredContent"] == {"n": "x"}, "the first one holds"
 
 
+@pytest.mark.parametrize("options, says", [({"polcy": OBSERVE}, "polcy"), ({"timeout": "5"}, "a timeout is a number")])
+def test_what_is_wrong_with_an_option_is_said_also_where_other_options_are_installed(options: Any, says: str) -> None:
+    install(policy=OBSERVE)
+    with pytest.raises(TypeError, match=says):
+        install(**options)
+
+
 async def test_what_is_changed_in_the_callers_own_list_or_dict_changes_nothing() -> None:
     hooks, overrides = list[Any](), {"t": OBSERVE}
     install(hooks=hooks, overrides=overrides)

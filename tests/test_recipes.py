@@ -12,8 +12,12 @@ from typing import Any, Final
 import pytest
 
 from doors import GOOD, TIMEOUT, Seen, agent_framework, crewai, google_adk, llama_index, mcp_use, strands
+from mcp_guard import RELAY, Record, install
 from mcp_guard.testing import FaultyServer
 from mcp_guard.testing.faults import INJECTION
+from support import sample_server
+from support.recipe import followed, left_as_it_was
+from support.serving import serving
 
 MODULES: Final = {
     agent_framework: "agent_framework",
@@ -94,3 +98,34 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("framework", HERE, ids=lambda framework: framework.NAME)
 async def test_what_the_model_is_shown_where_the_recipe_is_followed(framework: Any, fault: str | None) -> None:
     assert await framework.guarded(FaultyServer(fault)) == EXPECTED[framework][fault]
+
+
+@pytest.mark.skipif(not has(MODULES[agent_framework]), reason="Microsoft Agent Framework is not installed: make doors")
+@pytest.mark.parametrize("fault", ["wrong_type", "injection_in_error"])
+async def test_the_middleware_for_microsofts_tells_as_well_where_that_opens_the_session(fault: str) -> None:
+    with left_as_it_was():
+        seen = await agent_framework.installed(FaultyServer(fault))
+    assert seen.told == EXPECTED[agent_framework][fault].told
+
+
+@pytest.mark.skipif(not has(MODULES[llama_index]), reason="LlamaIndex is not installed: make doors")
+async def test_what_else_llama_index_asks_its_client_for_is_the_sessions_own() -> None:
+    server = FaultyServer(None)
+    async with server.session() as session:
+        names = await followed("guard(session)", server, session=session)
+        assert names["spec"].client.list_resources == session.list_resources
+
+
+@pytest.mark.skipif(not has(MODULES[crewai]), reason="CrewAI is not installed: make doors")
+@pytest.mark.parametrize("kind, path, again", [("MCPServerHTTP", "mcp", True), ("MCPServerSSE", "sse", False)])
+async def test_over_streamable_http_alone_crewai_makes_a_good_call_again(kind: str, path: str, again: bool) -> None:
+    def app() -> Any:
+        server = sample_server()
+        return server.sse_app() if path == "sse" else server.streamable_http_app()
+
+    records: list[Record] = []
+    with left_as_it_was(), serving(app) as port:
+        install(policy=RELAY, hooks=[records.append])
+        await crewai.asked(kind, url=f"http://127.0.0.1:{port}/{path}")
+    assert {record.verdict for record in records} == {"Conforming"}
+    assert (len(records) > 1) is again

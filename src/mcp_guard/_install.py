@@ -54,9 +54,10 @@ def install(**same: Any) -> None:
         OSError: The lock file of `pins` can't be read.
     """
     with _LOCK:
-        wanted = {**_DEFAULTS, **{name: _fixed(value) for name, value in same.items()}}
+        wanted = {**_DEFAULTS, **{name: fixed(value) for name, value in same.items()}}
         present = _INSTALLED[-1] if _INSTALLED else None
         if present is not None and (other := sorted(_differing(wanted, present.wanted))):
+            _Installation(wanted)  # a name that is misspelt is no other option
             raise ValueError(f"mcp_guard is installed already, with another {', '.join(other)}; uninstall() it first")
         if present is not None and not present.lost():
             return
@@ -166,7 +167,7 @@ def _take_off() -> list[type]:
     return _INSTALLED.pop().take_off() if _INSTALLED else []
 
 
-def _fixed(value: Any) -> Any:
+def fixed(value: Any) -> Any:
     """An option's value, for many sessions: what can be gone through once, or could change, is taken now."""
     if isinstance(value, dict):
         return dict(cast("dict[str, Any]", value))

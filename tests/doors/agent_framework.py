@@ -7,7 +7,9 @@ import json
 from typing import Any, Final
 
 from doors import ARGUMENTS, Seen
+from mcp_guard import install
 from mcp_guard.testing import FaultyServer
+from support.command import at_a_command
 from support.recipe import followed, seen
 
 NAME: Final = "Microsoft Agent Framework"
@@ -38,6 +40,17 @@ async def guarded(server: FaultyServer) -> Seen:
             return await _asked(names["agent"], server)
 
     return await seen(server, played)
+
+
+async def installed(server: FaultyServer) -> Seen:
+    """What it does where it opens the session itself, with `install` in the place of `attach` in the recipe."""
+    async with importlib.import_module("mcp").Client(server.transport()) as client:
+        names = await followed("attach(client)", server, client=client, model=_scripted())
+    install()
+    framework: Any = importlib.import_module("agent_framework")
+    with at_a_command(server) as (command, args):
+        tool = framework.MCPStdioTool("shop", command=command, args=args)
+        return await _asked(framework.Agent(client=_scripted(), tools=tool, middleware=[names["tell"]]), server)
 
 
 async def _asked(agent: Any, server: FaultyServer) -> Seen:

@@ -43,17 +43,20 @@ async def alone(server: FaultyServer) -> Seen:
         client.__init__.__defaults__ = defaults
 
 
-async def _played(server: FaultyServer) -> Seen:
+async def asked(kind: str, **where: Any) -> str:
+    """What the model was told last, of a server that `crewai.mcp` has this class for."""
     os.environ.update(_SILENT)
+    crew: Any = importlib.import_module("crewai")
+    server: Any = getattr(importlib.import_module("crewai.mcp"), kind)(**where)
+    clerk = crew.Agent(role="clerk", goal="g", backstory="b", llm=_scripted(), mcps=[server])
+    return (await asyncio.to_thread(lambda: str(clerk.kickoff("go")))).strip()
+
+
+async def _played(server: FaultyServer) -> Seen:
     with at_a_command(server) as (command, args):
 
         async def played() -> Seen:
-            crew: Any = importlib.import_module("crewai")
-            mcp: Any = importlib.import_module("crewai.mcp")
-            model, servers = _scripted(), [mcp.MCPServerStdio(command=command, args=args)]
-            clerk = crew.Agent(role="clerk", goal="g", backstory="b", llm=model, mcps=servers)
-            told = await asyncio.to_thread(lambda: str(clerk.kickoff("go")))
-            return Seen(0, told.strip())
+            return Seen(0, await asked("MCPServerStdio", command=command, args=args))
 
         played_out = await seen(server, played, longest=300)
     return Seen(server.runs["get_stock"], played_out.told, raised=played_out.raised)

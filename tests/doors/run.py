@@ -25,7 +25,7 @@ TESTS: Final = Path(__file__).parents[1]
 ROOT: Final = TESTS.parent
 HOME: Final = ROOT / ".venv-doors"
 PAGE: Final = ROOT / "docs" / "doors-before-after.md"
-TOOLS: Final = ("pytest>=9", "trio>=0.30")
+TOOLS: Final = ("markdown-it-py>=3", "pytest>=9", "trio>=0.30")
 """What the tests need besides the framework."""
 PATIENCE: Final = 600
 WIDTH: Final = 240
@@ -109,8 +109,15 @@ def framework(name: str) -> dict[str, Any]:
         sys.stdout.flush()
         versions.append(tried(requirements, module.TESTS))
         sys.stdout.write("   {passed} passed, {failed} failed {said}\n".format(**versions[-1]))
-    installed = [version for version in versions if version["mcp"]]
-    rows = played(installed[0]["requirements"], name) if installed else []
+    newest = next((version for version in versions if version["mcp"]), None)
+    rows: list[dict[str, Any]] = []
+    if newest is not None:
+        try:
+            rows = played(newest["requirements"], name)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:  # the others are still to be seen
+            newest["failed"] += 1
+            newest["said"] = f"play.py: {type(error).__name__}"
+            sys.stdout.write(f"   play.py: {error}\n{str(error.stderr)[-4_000:]}\n")
     return {"name": module.NAME, "line": module.LINE, "note": module.NOTE, "versions": versions, "rows": rows}
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib import import_module
 from typing import Any, TypeVar, cast
 
+from mcp_guard._install import fixed
 from mcp_guard._notifications import Notifications
 from mcp_guard._sdk.choose import seam_of
 from mcp_guard._session import GuardedSession
@@ -23,7 +25,7 @@ def missing(package: str, extra: str) -> ImportError:
 
 
 def checked(options: dict[str, Any], *own: str) -> dict[str, Any]:
-    """What `guard` is to be given, later and perhaps often: what is wrong is told now.
+    """What `guard` is to be given, later and perhaps often: fixed now, with one `hash_key`; what is wrong is told now.
 
     Raises:
         TypeError: There is no such option, one is of the wrong type, or one of `own`: the door sets that itself.
@@ -34,8 +36,11 @@ def checked(options: dict[str, Any], *own: str) -> dict[str, Any]:
             raise TypeError(f"{name} is set by the door itself")
     # pins are of a server: where the door sets that, they are looked at with it
     left_out = {"seam", "pins"} if "server" in own else {"seam"}
-    GuardedSession(None, cast("Any", None), **{k: v for k, v in options.items() if k not in left_out})
-    return options
+    taken = {name: fixed(value) for name, value in options.items()}
+    GuardedSession(None, cast("Any", None), **{k: v for k, v in taken.items() if k not in left_out})
+    if taken.get("hash_key") is None:
+        taken["hash_key"] = secrets.token_bytes(32)
+    return taken
 
 
 def guarding(session: SessionT, *, kind: type[GuardedSession[Any]], **options: Any) -> GuardedSession[SessionT]:

@@ -47,10 +47,10 @@ def guarded(client: ClientT, **options: Any) -> ClientT:
     """
     try:
         fastmcp: Any = import_module("fastmcp.client.client")
-    except ImportError:
-        raise missing("fastmcp", "fastmcp") from None
+    except ImportError as error:
+        raise missing("fastmcp", "fastmcp") from error
     members = getattr(client, "clients", None)
-    checked(options, "notifications", *(() if members is None else ("server",)))
+    options = checked(options, "notifications", *(() if members is None else ("server",)))
     if not isinstance(client, fastmcp.Client) and members is None:
         raise TypeError(f"client takes a fastmcp.Client or a ClientGroup of them, not {type(client).__name__}")
     if members is not None:

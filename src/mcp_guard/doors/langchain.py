@@ -50,7 +50,7 @@ def guarded(target: TargetT, **options: Any) -> TargetT:
     if hasattr(client, "transport"):
         _guard_client(client, options)
     elif hasattr(client, "clients"):
-        checked(options, "server")
+        options = checked(options, "server")
         named = [(member, checked({**options, "server": name})) for name, member in client.clients.items()]
         for member, its in named:
             _guard_client(member, its)
@@ -70,6 +70,7 @@ def _guard_client(client: Any, options: dict[str, Any]) -> None:
 def _guard_adapters(client: Any, options: dict[str, Any]) -> None:
     if any(isinstance(each, ToolInterceptor) for each in client.tool_interceptors):
         raise ValueError("target is guarded already")
+    options = checked(options, "notifications", "server")
     interceptor = ToolInterceptor(client.connections, callbacks=client.callbacks, **options)
     client.tool_interceptors = [*client.tool_interceptors, interceptor]
     client.session = functools.partial(_session, client.session, options)
@@ -106,8 +107,8 @@ class ToolInterceptor:
         try:
             self._sessions: Any = import_module("langchain_mcp_adapters.sessions")
             self._callbacks: Any = import_module("langchain_mcp_adapters.callbacks")
-        except ImportError:
-            raise missing("langchain-mcp-adapters", "langchain") from None
+        except ImportError as error:
+            raise missing("langchain-mcp-adapters", "langchain") from error
         self._connections: Mapping[str, Any] = {} if connections is None else connections
         self._given: Any = self._callbacks.Callbacks() if callbacks is None else callbacks
         self._options = checked(options, "notifications", "server")

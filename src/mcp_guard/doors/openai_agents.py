@@ -54,9 +54,9 @@ def guarded(server: ServerT, **options: Any) -> ServerT:
     try:
         kind: Any = import_module("agents.mcp").MCPServer
         default: Any = import_module("agents.tool").default_tool_error_function
-    except ImportError:
-        raise missing("openai-agents", "openai-agents") from None
-    checked(options, "notifications")
+    except ImportError as error:
+        raise missing("openai-agents", "openai-agents") from error
+    options = checked(options, "notifications")
     one: Any = server
     if not isinstance(one, kind) or not hasattr(one, "session"):
         raise TypeError(f"server takes an MCPServer that has a session, not {type(server).__name__}")
@@ -79,6 +79,10 @@ def failure_error_function(context: Any, error: Exception) -> str:
     """What the model is told of a failed call: a `GuardError` in its own words, all else as the SDK tells it.
 
     `guarded` sets it where there is none; give it to whatever takes a `failure_error_function` elsewhere.
+
+    Args:
+        context: The run's context, as the SDK hands it on.
+        error: What the call raised; a `GuardError` may also be what it was raised from.
     """
     cause: BaseException | None = error
     while cause is not None:

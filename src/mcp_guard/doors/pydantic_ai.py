@@ -52,8 +52,8 @@ def guarded(toolset: ToolsetT, **options: Any) -> ToolsetT:
     try:
         kind: Any = import_module("pydantic_ai.mcp").MCPToolset
         toolsets: Any = import_module("pydantic_ai.toolsets")
-    except ImportError:
-        raise missing("pydantic-ai", "pydantic-ai") from None
+    except ImportError as error:
+        raise missing("pydantic-ai", "pydantic-ai") from error
     one: Any = toolset
     if not isinstance(one, toolsets.AbstractToolset):
         raise TypeError(f"toolset takes an MCPToolset, not {type(toolset).__name__}")
@@ -62,7 +62,7 @@ def guarded(toolset: ToolsetT, **options: Any) -> ToolsetT:
     found = [each for each in inside if isinstance(each, kind)]
     if not found:
         raise TypeError(f"toolset takes an MCPToolset, and there is none in this {type(toolset).__name__}")
-    checked(options, "notifications", *(["server"] if len(found) > 1 else []))
+    options = checked(options, "notifications", *(["server"] if len(found) > 1 else []))
     if any(isinstance(each.client.transport, GuardedTransport) for each in found):
         raise ValueError("toolset is guarded already")
     if any(each.client.is_connected() for each in found):
