@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from mcp_guard.testing import GET_STOCK, replay
+from mcp_guard.testing import GET_STOCK, Local, replay
 
 FEW: Final = 10_000
 ROUNDS: Final = 5
@@ -50,7 +50,7 @@ def plain(path: Path) -> int:
 
 def judged(path: Path) -> int:
     """The same with `replay`."""
-    summary = replay(path)
+    summary = replay(path, engine=Local(1))
     return summary.total - summary.breaks
 
 
@@ -64,7 +64,7 @@ def cpu(work: Callable[[Path], int], path: Path) -> float:
 
 def peak(path: Path) -> int:
     """MB of memory at most, in a process of its own."""
-    replayed = f"import resource; from mcp_guard.testing import replay; replay({str(path)!r})"
+    replayed = f"import resource; from mcp_guard.testing import Local, replay; replay({str(path)!r}, engine=Local(1))"
     told = "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
     code = f"{replayed}; {told}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)  # noqa: S603  # ours

@@ -1,4 +1,4 @@
-"""``mcp-guard explain``: what a rule, an error or an exit status is about, and what to do."""
+"""``mcp-guard explain``: what a rule, an error or an exit status is about."""
 
 from __future__ import annotations
 

@@ -46,6 +46,7 @@ def _body(report: Report, title: str) -> Iterator[str]:
     if report.facts:
         facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in report.facts.items())
         yield f"<dl>{facts}</dl>"
+    yield report.figures
     for case in report.cases:
         if not case.entries:
             yield f'<p class="ok">{escape(case.name)}</p>'

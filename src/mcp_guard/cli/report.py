@@ -79,6 +79,8 @@ class Report:
     cases: list[Case] = field(default_factory=list[Case])
     facts: dict[str, str] = field(default_factory=dict[str, str])
     """Counts and other particulars, in the order in which they are shown."""
+    figures: str = ""
+    """HTML of our own for the top of the page, with every name in it escaped; the other formats are without it."""
 
     @property
     def entries(self) -> list[Entry]:

@@ -16,41 +16,54 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mcp_guard.testing.asserting import assert_conforms, assert_contract
+    from mcp_guard.testing.engines import Dask, EngineError, EngineUnreachableError, Local
     from mcp_guard.testing.exercising import Exercised, exercise
     from mcp_guard.testing.faults import FAULTS, Fault, Good, NotApplicableError
     from mcp_guard.testing.injecting import Injected, Injection, inject
-    from mcp_guard.testing.recordings import Recorded, record
-    from mcp_guard.testing.replaying import Summary, judge_lines, replay
+    from mcp_guard.testing.judging import judge
+    from mcp_guard.testing.recorded import Place, Recorded
+    from mcp_guard.testing.recordings import record
+    from mcp_guard.testing.replaying import replay
     from mcp_guard.testing.server import GET_STOCK, FaultyServer
+    from mcp_guard.testing.summary import Summary
 
 _HOME = {
     "asserting": ("assert_conforms", "assert_contract"),
+    "engines": ("Dask", "EngineError", "EngineUnreachableError", "Local"),
     "exercising": ("Exercised", "exercise"),
     "faults": ("FAULTS", "Fault", "Good", "NotApplicableError"),
     "injecting": ("Injected", "Injection", "inject"),
-    "recordings": ("Recorded", "record"),
-    "replaying": ("Summary", "judge_lines", "replay"),
+    "judging": ("judge",),
+    "recorded": ("Place", "Recorded"),
+    "recordings": ("record",),
+    "replaying": ("replay",),
     "server": ("GET_STOCK", "FaultyServer"),
+    "summary": ("Summary",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "FAULTS",
     "GET_STOCK",
+    "Dask",
+    "EngineError",
+    "EngineUnreachableError",
     "Exercised",
     "Fault",
     "FaultyServer",
     "Good",
     "Injected",
     "Injection",
+    "Local",
     "NotApplicableError",
+    "Place",
     "Recorded",
     "Summary",
     "assert_conforms",
     "assert_contract",
     "exercise",
     "inject",
-    "judge_lines",
+    "judge",
     "record",
     "replay",
 ]

@@ -57,7 +57,7 @@ class Good:
         return next((name for name in required if isinstance(name, str) and name in value), next(iter(value)))
 
     def answering(self, value: Json, text: str | None = None) -> dict[str, Json]:
-        """The result with this structured content, and with text that says the same or `text`."""
+        """The result with `value` as structured content, and with text that says the same, or `text`."""
         said = json.dumps(value) if text is None else text
         return {**self.result, "content": [{"type": "text", "text": said}], "structuredContent": value}
 
@@ -209,7 +209,7 @@ _SLOW_PATTERN: Final = "^(a+)+$"
 
 
 def _busy(good: Good) -> Answer:
-    return good.answering({**good.value, "code": "a" * 28 + "!"})
+    return good.answering({**good.value, "code": "a" * 64 + "!"})  # 2**64 steps for a pattern that goes back
 
 
 _ALL: Final = (
@@ -439,31 +439,31 @@ _ALL: Final = (
     Fault(
         name="dangling_ref",
         kind="schema",
-        about="refers to a definition that is not there",
+        about="publishes a schema that refers to a definition that is not there",
         definition=_property("more", {"$ref": "#/$defs/Gone"}),
     ),
     Fault(
         name="remote_ref",
         kind="schema",
-        about="refers to a file",
+        about="publishes a schema that refers to a file",
         definition=_property("more", {"$ref": "file:///etc/passwd"}),
     ),
     Fault(
         name="endless_ref",
         kind="schema",
-        about="refers to itself, and to nothing else",
+        about="publishes a schema that refers to itself, and to nothing else",
         definition=_property("more", {"$ref": "#/properties/more"}),
     ),
     Fault(
         name="unknown_dialect",
         kind="schema",
-        about="is written in a dialect that nobody knows",
+        about="publishes a schema in a dialect that nobody knows",
         definition=_schema(lambda output: {**output, "$schema": "https://example.org/my-own-schema"}),
     ),
     Fault(
         name="invalid_schema",
         kind="schema",
-        about="is no valid schema",
+        about="publishes what is no valid schema",
         definition=_schema(lambda output: {**output, "required": "all of them"}),
     ),
     Fault(
@@ -473,7 +473,13 @@ _ALL: Final = (
         definition=lambda tool, _: {k: v for k, v in tool.items() if k != "outputSchema"},
     ),
     # --- listing
-    Fault(name="page_two", kind="listing", about="lists the tool on page 2", answer=_without, listing=_on_page_two),
+    Fault(
+        name="page_two",
+        kind="listing",
+        about="lists the tool on page 2, and leaves a member out",
+        answer=_without,
+        listing=_on_page_two,
+    ),
     Fault(
         name="cursor_loop",
         kind="listing",
