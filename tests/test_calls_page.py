@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import dataclasses
-import inspect
-import io
 import re
 import uuid
 from datetime import date, datetime, time, timedelta, timezone
@@ -23,10 +19,9 @@ from mcp_guard import InvalidArgumentsError, Retry, errors, guard
 from support import NOTHING, Request, in_turn, raw_session, tool
 from support.calls import data
 from support.clock import timelessly
+from support.page import Page, follow
 
-ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = (ROOT / "docs" / "calls.md").read_text(encoding="utf-8")
-BLOCKS: Final = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+PAGE: Final = Page("docs/calls.md")
 
 
 def an_object(**properties: Any) -> dict[str, Any]:
@@ -64,28 +59,12 @@ def report(seen: dict[int, int]) -> Any:
 async def test_the_page_on_calls_does_what_it_says() -> None:
     results = {"get_stock": data({"count": 3}), "report": report({}), "pay": in_turn(data({"receipt": None}))}
     async with raw_session(tools=TOOLS, results=results) as (session, server):
-        around: dict[str, Any] = {"__name__": "page", "session": session}
-        for code, shown in BLOCKS.findall(PAGE):
-            printed = io.StringIO()
-            program = compile(code, "calls.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            with contextlib.redirect_stdout(printed):
-                running = eval(program, around)  # noqa: S307  # ours
-                if inspect.isawaitable(running):
-                    await running
-            assert printed.getvalue() == shown
+        assert await follow(PAGE.blocks(), {"__name__": "page", "session": session}) > 0
         assert server.calls["pay"] == 1
-    assert PAGE.count("```python") == len(BLOCKS.findall(PAGE)) > 0
-
-
-def rows(head: str) -> list[list[str]]:
-    """The cells of the table with this head."""
-    table = re.search(rf"^\| {re.escape(head)} \|.*\n\|[ -|]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
-    assert table, head
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[1].splitlines()]
 
 
 def test_each_option_of_retry_is_told_with_its_default() -> None:
-    told = {name: cells[1] for cells in rows("`Retry(...)`") for name in re.findall(r"`(\w+)`", cells[0])}
+    told = {name: cells[1] for cells in PAGE.rows("`Retry(...)`") for name in re.findall(r"`(\w+)`", cells[0])}
     fields = {field.name: field.default for field in dataclasses.fields(Retry)}
     assert [*told] == [*fields]
     for name in ("retries", "base_wait", "max_wait"):
@@ -94,7 +73,7 @@ def test_each_option_of_retry_is_told_with_its_default() -> None:
 
 
 def test_each_outcome_is_told() -> None:
-    assert [cells[0].strip("`") for cells in rows("`outcome`")] == [*get_args(errors.Outcome)]
+    assert [cells[0].strip("`") for cells in PAGE.rows("`outcome`")] == [*get_args(errors.Outcome)]
 
 
 class Colour(Enum):
@@ -142,7 +121,7 @@ GIVEN: Final[dict[str, list[tuple[Any, Any]]]] = {
 
 
 def test_what_is_taken_as_an_argument_is_all_tried_here() -> None:
-    told = [cells[1] for cells in rows("you give")]
+    told = [cells[1] for cells in PAGE.rows("you give")]
     assert {*told} == {*GIVEN} - {"a string, of text"} | {"`InvalidArgumentsError`", "`TypeError`"}
     assert told.count("a string") == 2
 
@@ -167,7 +146,7 @@ async def test_what_is_no_json_is_refused_as_the_table_says(given: Any, error: t
 
 
 def test_the_classes_that_are_warned_of_are_the_double_ones() -> None:
-    warning = PAGE[PAGE.index("> Without the predicate") :]
+    warning = PAGE.text[PAGE.text.index("> Without the predicate") :]
     told = dict(re.findall(r"`(\w+)` (?:is )?a `(\w+)`", warning.replace("\n> ", " ")))
     double = {
         name: next(b for b in kind.__bases__ if not issubclass(b, errors.GuardError)).__name__
@@ -176,8 +155,3 @@ def test_the_classes_that_are_warned_of_are_the_double_ones() -> None:
         if any(not issubclass(b, errors.GuardError) for b in kind.__bases__)
     }
     assert told == double
-
-
-@pytest.mark.parametrize("link", sorted({*re.findall(r"\]\((?!http)([^)#]+)", PAGE)}))
-def test_each_link_leads_somewhere(link: str) -> None:
-    assert (ROOT / "docs" / link).exists()

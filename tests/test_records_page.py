@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import dataclasses
 import inspect
-import io
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -18,9 +15,9 @@ from mcp_guard.hooks import JsonlAudit
 from mcp_guard.records import CallInfo
 from support import Request, in_turn, raw_session, tool
 from support.calls import N, data
+from support.page import Page, follow
 
-PAGE: Final = (Path(__file__).parents[1] / "docs" / "records.md").read_text(encoding="utf-8")
-BLOCKS: Final = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+PAGE: Final = Page("docs/records.md")
 
 ORDER: Final = {"type": "object", "properties": {"order_id": {"type": "integer"}}, "required": ["order_id"]}
 
@@ -34,23 +31,12 @@ async def test_the_page_on_records_does_what_it_says(tmp_path: Path, monkeypatch
     orders = in_turn(data({"order_id": "17"}), data({"order_id": 18}))
     described: dict[str, Any] = {"tools": [tool("get_stock", N), tool("order", ORDER)]}
     async with raw_session(**described, results={"get_stock": stock, "order": orders}) as (session, _):
-        around: dict[str, Any] = {"__name__": "page", "session": session}
-        for code, shown in BLOCKS.findall(PAGE):
-            printed = io.StringIO()
-            program = compile(code, "records.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            with contextlib.redirect_stdout(printed):
-                running = eval(program, around)  # noqa: S307  # ours
-                if inspect.isawaitable(running):
-                    await running
-            assert printed.getvalue() == shown
-    assert PAGE.count("```python") == len(BLOCKS.findall(PAGE)) > 0
+        assert await follow(PAGE.blocks(), {"__name__": "page", "session": session}) > 0
 
 
 def first_cells(head: str) -> list[str]:
     """The names in the first column of the table with this head."""
-    table = re.search(rf"^\| {re.escape(head)} \|.*\n\|[ -|]+\n((?:\|.*\n)+)", PAGE, re.MULTILINE)
-    assert table, head
-    return [name for line in table[1].splitlines() for name in re.findall(r"`(\w+)", line.split("|")[1])]
+    return [name for first, *_ in PAGE.rows(head) for name in re.findall(r"`(\w+)", first)]
 
 
 def test_each_field_of_a_record_is_told_and_no_other() -> None:
@@ -64,14 +50,9 @@ def test_each_ready_hook_is_told() -> None:
 def test_each_parameter_of_the_audit_is_told_with_its_default() -> None:
     parameters = inspect.signature(JsonlAudit).parameters
     assert ["path", *first_cells("`JsonlAudit(path, ...)`")] == list(parameters)
-    assert f"| `max_bytes` | {parameters['max_bytes'].default:,} |" in PAGE
+    assert f"| `max_bytes` | {parameters['max_bytes'].default:,} |" in PAGE.text
 
 
 def test_what_a_hook_is_given_round_a_call_is_told() -> None:
-    (told,) = re.findall(r"`CallInfo` \((.*?)\)\s+and returns", PAGE, re.DOTALL)
+    (told,) = re.findall(r"`CallInfo` \((.*?)\)\s+and returns", PAGE.text, re.DOTALL)
     assert re.findall(r"`(\w+)", told) == [field.name for field in dataclasses.fields(CallInfo)]
-
-
-@pytest.mark.parametrize("link", sorted({*re.findall(r"\]\((?!http)([^)#]+)", PAGE)}))
-def test_each_link_leads_somewhere(link: str) -> None:
-    assert (Path(__file__).parents[1] / "docs" / link).exists()

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import inspect
-import io
 import os
 import re
 import shlex
@@ -13,7 +9,7 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -22,9 +18,7 @@ from mcp_guard.cli import COMMANDS, parser
 from mcp_guard.cli.common import STATUSES
 from mcp_guard.cli.formats import FORMATS
 from mcp_guard.testing import FAULTS
-
-ROOT: Final = Path(__file__).parents[1]
-FENCE: Final = re.compile(r"```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<shown>.*?)```\n)?", re.DOTALL)
+from support.page import ROOT, Page, follow
 
 
 def page(name: str) -> str:
@@ -37,32 +31,25 @@ def rows(text: str, head: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in table]
 
 
-async def run(code: str, names: dict[str, Any]) -> str:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        try:
-            running = eval(compile(code, "docs/testing.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)  # noqa: S307  # ours
-            if inspect.isawaitable(running):
-                await running
-        except AssertionError as error:
-            told = "".join(traceback.format_exception_only(error)).splitlines()
-            printed.write("\n".join(told[:5]) + "\n")
-    return printed.getvalue()
-
-
 async def test_every_example_of_the_page_on_testing_does_what_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     ran = 0
-    for block in FENCE.finditer(page("testing.md")):
-        if "def test_" in block["code"]:
+    for block in Page("docs/testing.md").blocks():
+        if "def test_" in block.code:
             continue  # the tests of the plugin have these
-        if "inject(" in block["code"]:
+        if "inject(" in block.code:
             names["server"].fault = None
-        assert await run(block["code"], names) == (block["shown"] or "")
-        ran += 1
+        if block.shown.startswith("AssertionError"):
+            with pytest.raises(AssertionError) as caught:
+                await block.said(names)
+            told = "".join(traceback.format_exception_only(caught.value)).splitlines(keepends=True)
+            assert "".join(told[:5]) == block.shown
+            ran += 1
+        else:
+            ran += await follow([block], names)
     assert ran == 4
 
 
