@@ -78,7 +78,7 @@ TABLE: Final[dict[str, frozenset[str]]] = {
     "message": frozenset({"caller", "pickle of protocol_error"}),
     "data": frozenset({"caller", "pickle of protocol_error"}),
 }
-"""What a server chose, and where it may be read: the table of what is untrusted in the README, row by row.
+"""What a server chose, and where it may be read: the table of docs/errors.md, row by row.
 
 ``shown``: `str`, `repr`, `to_dict`, `explain()`, tracebacks, logs, records, hooks, warnings. ``pickle``: of an error.
 ``model``: `for_model()`. Of one kind of error, or of all. ``caller``: attributes, `explain(values=True)`.

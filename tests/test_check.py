@@ -7,16 +7,19 @@ fields laid over ENFORCE; what is not named under `verdict` and after it is not 
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import dataclasses
 import datetime as dt
 import decimal
 import enum
+import gc
 import importlib
 import itertools
 import json
 import math
 import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
@@ -590,6 +593,43 @@ def test_a_value_that_conforms_came_with_the_result(value: Any, text: Any, schem
     if isinstance(from_text, Conforming):
         assert from_text.source == "text"
         assert "structured_missing" in [d.code for d in from_text.deviations]
+
+
+def test_a_format_that_can_not_be_told_in_time_takes_nothing_from_data_that_fits() -> None:
+    row = {
+        "type": "object",
+        "properties": {f"p{i}": {"anyOf": [{"format": "uri"}, {"type": "null"}]} for i in range(20)},
+    }
+    rows = [{f"p{i}": "https://example.org/1?a=b" for i in range(20)} for _ in range(10_000)]
+    verdict = check(data({"rows": rows}), Contract("t", {"properties": {"rows": {"items": row}}}))
+    assert isinstance(verdict, Conforming)
+    assert verdict.deviations == ()
+
+
+def test_a_schema_without_format_is_compiled_once_for_all_policies() -> None:
+    contract = Contract("t", {"properties": {"a": {"type": "string"}}})
+    for policy in (ENFORCE, STRICT, OBSERVE):
+        assert isinstance(check(data({"a": "b"}), contract, policy=policy), Conforming)
+    assert contract.output is not None
+    assert len(contract.output._deciders) <= 1  # noqa: SLF001  # none without jsonschema-rs
+
+
+def test_an_error_that_is_caught_and_dropped_lets_go_of_the_result() -> None:
+    class Large(dict[str, Any]):
+        """As a dict is, but one that can be referred to weakly."""
+
+    def dropped() -> weakref.ref[Large]:
+        value = Large(a="b")
+        verdict = check(data(value), Contract("t", {"required": ["c"]}))
+        with contextlib.suppress(GuardError):
+            verdict.unwrap()
+        return weakref.ref(value)
+
+    gc.disable()
+    try:
+        assert dropped()() is None
+    finally:
+        gc.enable()
 
 
 def test_a_second_look_sees_the_same() -> None:

@@ -8,14 +8,16 @@ import json
 import pickle
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import rfc8785
+from hypothesis import example, given
+from hypothesis import strategies as st
 from mcp.types import Tool
 
 from mcp_guard import _engine, _panic, _schema
-from mcp_guard._canonical import canonical_json
+from mcp_guard._canonical import Plain, canonical_json, plain
 from mcp_guard._contract import Contract
 from mcp_guard._dialects import URIS
 from mcp_guard._look import Undecided
@@ -199,6 +201,41 @@ def test_a_change_of_the_servers_object_changes_nothing() -> None:
     assert contract.output_schema == SCHEMA
     assert contract.input_schema == {"type": "object"}
     assert fresh.fingerprint == before
+
+
+@pytest.mark.parametrize("count", [60_000, 290_000])
+def test_all_parts_of_a_definition_share_what_may_be_copied_the_schemas_first(count: int) -> None:
+    schema = {"type": "object", "default": [{} for _ in range(20_000)]}
+    many: list[Any] = [{} for _ in range(count)]
+    contract = Contract.from_tool({"_meta": many, "annotations": {"x": many}, "outputSchema": schema, "name": "t"})
+    assert {key: flaw.code for key, flaw in contract.flaws.items()} == {"_meta": "too_many", "annotations": "too_many"}
+    assert contract.output_schema == schema
+    assert contract.unusable is None
+    assert list(contract.definition) == ["outputSchema", "name"]
+
+
+def test_a_schema_of_too_many_values_is_too_complex_and_the_name_stays() -> None:
+    contract = Contract.from_tool({"outputSchema": {"default": [{}] * 60_000}, "name": "t", "description": "d"})
+    assert contract.unusable is not None
+    assert contract.unusable.reason == "too_complex"
+    assert contract.unusable.detail == "values in one definition: 200000 are allowed, found more"
+    assert contract.definition == {"name": "t", "description": "d"}
+
+
+def test_what_is_copied_in_vain_counts_too() -> None:
+    vain = {f"m{index}": [*[{}] * 5_000, float("nan")] for index in range(20)}
+    contract = Contract.from_tool({"name": "t", **vain})
+    assert {flaw.code for flaw in contract.flaws.values()} == {"not_finite", "too_many"}
+
+
+def test_two_schemas_of_256_kb_are_kept_and_compiled() -> None:
+    part = {"anyOf": [{"type": "string", "description": "d" * 150}, {"type": "null"}], "title": "T", "default": None}
+    schema = {"type": "object", "properties": {f"name{index}": part for index in range(1_100)}}
+    assert len(json.dumps(schema)) > 256_000
+    contract = Contract.from_tool({**TOOL, "inputSchema": schema, "outputSchema": schema})
+    assert compiled(contract).is_valid({"name1": None})
+    assert contract.input is not None
+    assert not contract.flaws
 
 
 def test_ambiguous_is_the_same_contract_unusable() -> None:
@@ -441,6 +478,22 @@ def test_different_values_never_have_the_same_canonical_form() -> None:
     ]
     values += [{"\0=1": 1}, {"\0\0=1": 1}, "\ud800", [1, 2], [12], "\0integer 0x20000000000000"]
     assert len({canonical_json(value) for value in values}) == len(values)
+
+
+SIMPLE: Final = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+)
+
+
+@given(SIMPLE)
+@example({"b": 1, "a": {"z": "\0", "B": "é"}})
+@example({"\0a": 1})
+@example(["\0=1", 2**53, 1.5])
+def test_the_quick_way_to_the_canonical_form_is_no_other_form(value: Any) -> None:
+    copied = plain(value, depth=200, size=100_000)
+    assert isinstance(copied, Plain)
+    assert canonical_json(copied.value, simple=copied.simple) == canonical_json(value)
 
 
 def test_what_is_no_json_has_no_canonical_form() -> None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import inspect
-import io
 import json
-import re
-import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from mcp_guard import Change, Contract, Contracts, GuardError, Limits, guard
+from mcp_guard import Change, Contract, Contracts, Limits, guard
 from mcp_guard._words import escape
 from support import SESSIONS, Connect, in_turn, raw_session, tool
+from support.page import Page, follow
 
 STOCK: dict[str, Any] = {
     "type": "object",
@@ -448,27 +443,10 @@ async def test_a_contract_of_ones_own_replaces_a_published_one() -> None:
         assert await guard(session, contracts=contracts).call("get_stock") == {}
 
 
-PAGE: Final = (Path(__file__).parents[1] / "docs" / "contracts.md").read_text(encoding="utf-8")
-BLOCKS: Final = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
-
-
 async def test_the_page_on_contracts_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     old, new = stock(), stock(required=[], description="How many there may be.")
     listing = in_turn({"tools": [old]}, {"tools": [old]}, {"tools": [new]})
     results = {"get_stock": {"content": [], "structuredContent": {"count": 3}}}
     async with raw_session(on={"tools/list": listing}, results=results) as (session, _):
-        around: dict[str, Any] = {"__name__": "page", "session": session}
-        for code, shown in BLOCKS.findall(PAGE):
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                try:
-                    program = compile(code, "contracts.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-                    running = eval(program, around)  # noqa: S307  # ours
-                    if inspect.isawaitable(running):
-                        await running
-                except GuardError as error:
-                    last = traceback.format_exception_only(error)[-1]
-                    print(f"Traceback (most recent call last):\n  ...\n{last}", end="")  # noqa: T201  # into `printed`
-            assert printed.getvalue() == shown
-    assert PAGE.count("```python") == len(BLOCKS.findall(PAGE)) > 0
+        assert await follow(Page("docs/contracts.md").blocks(), {"__name__": "page", "session": session}) > 0

@@ -373,6 +373,35 @@ def test_a_model_is_told_the_choice_of_an_argument() -> None:
     assert "kg" not in OutputValidationError(tool="t", violations=(violation,)).for_model()
 
 
+def test_what_was_found_is_told_where_the_type_could_be_the_matter() -> None:
+    schema = {"properties": {"a": {"minimum": 1}, "b": {"maxLength": 1}, "c": {"type": "null"}, "d": {"const": 1}}}
+    verdict = check(data({"a": 0, "b": "bb", "c": 0, "d": "x"}), Contract("t", schema))
+    assert isinstance(verdict, Violating)
+    assert [violation.describe() for violation in verdict.violations] == [
+        "/a must be at least 1",
+        "/b must have at most 1 characters",
+        "/c must be null, found integer",
+        "/d must be the one value that the schema names, found string",
+    ]
+
+
+@pytest.mark.parametrize("outcome", ["executed", "unknown"])
+def test_of_a_tool_that_may_run_twice_a_model_is_not_told_to_leave_it_alone(outcome: Any) -> None:
+    safe = ToolTimeoutError(tool="t", outcome=outcome, named_safe=True)
+    assert safe.for_model().endswith("calling it again does no harm.")
+    assert "do not call it again" in ToolTimeoutError(tool="t", outcome=outcome).for_model()
+
+
+def test_of_a_large_object_the_first_members_are_told_as_they_came() -> None:
+    verdict = check(
+        data({"a": {"z": 1, "y": [], **dict.fromkeys("abcdefghijk", 0)}}),
+        Contract("t", {"properties": {"a": {"type": "null"}}}),
+    )
+    with pytest.raises(OutputValidationError) as caught:
+        verdict.unwrap()
+    assert "{'z': 1, 'y': [], 'a': 0, 'b': 0, 'c': 0, 'd': 0, 'e': 0, 'f': 0, ...}" in caught.value.explain(values=True)
+
+
 def test_explain_shows_what_the_server_sent_only_where_it_is_asked_for() -> None:
     schema = {"type": "object", "properties": {"state": {"enum": ["on", "off"]}}}
     error = violated(schema, {"state": "broken"})
@@ -382,7 +411,7 @@ def test_explain_shows_what_the_server_sent_only_where_it_is_asked_for() -> None
     assert "'broken'" in shown
     assert "enum = ['on', 'off'] at #/properties/state/enum" in shown
     assert "/state must be one of 2 allowed values" in shown
-    assert 'overrides={"t": OBSERVE}' in shown
+    assert 'overrides={"t": replace(ENFORCE, violating="report")}' in shown
 
 
 DEEP: Final[list[Any]] = []

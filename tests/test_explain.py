@@ -13,11 +13,13 @@ from jsonschema import validators
 from referencing import Registry
 from referencing.jsonschema import specification_with
 
-from mcp_guard import _engine
+from mcp_guard import Contract, Violating, _engine, check
 from mcp_guard._dialects import URIS, Dialect
 from mcp_guard._explain import Explainer
 from mcp_guard._facts import Violation
 from mcp_guard._purse import Means
+
+with_engine = pytest.mark.skipif(not _engine.available(), reason="about jsonschema-rs")
 
 SUITE = Path(__file__).parent / "data" / "json-schema-test-suite"
 STEPS = 20_000
@@ -604,3 +606,25 @@ BOUNDED: list[tuple[Any, ...]] = [
 def test_without_the_engine_it_decides_what_surely_ends(schema: dict[str, Any], value: Any, fits: bool | None) -> None:
     explainer = Explainer(schema, "draft2020-12", names=frozenset(), steps=STEPS)
     assert explainer.decide(value, formats=True, steps=DECIDING)[0] is fits
+
+
+# --- where one look at all of the value is what can be paid for ------------------------------------------------------
+
+
+@with_engine
+def test_the_last_of_many_rows_is_found_where_one_look_at_all_of_them_is_paid_for() -> None:
+    kinds = [{"properties": {"kind": {"const": f"k{i}"}}, "required": ["kind"]} for i in range(5)]
+    schema = {"properties": {"x": {"items": {"anyOf": kinds}}}}
+    value = {"x": [*({"kind": f"k{i % 5}"} for i in range(5_000)), {"kind": "z"}]}
+    explainer = Explainer(schema, "draft2020-12", names=frozenset(), steps=2_000)
+    means = Means(left=150_000, whole=100_000, each=20, character=0)
+    found, _ = explainer.violations(value, formats=False, limit=20, means=means)
+    assert places([*found]) == [("/x/5000", "anyOf")]
+
+
+@with_engine
+def test_a_pattern_that_takes_long_to_compile_is_named_where_the_engine_may_still_be_asked() -> None:
+    schema = {"properties": {"t": {"pattern": r"(?:\p{Lu}\p{L}{30}){3}\d"}}}
+    verdict = check({"content": [], "structuredContent": {"t": "a" * 2_000}}, Contract("tool", schema))
+    assert isinstance(verdict, Violating)
+    assert places([*verdict.violations]) == [("/t", "pattern")]

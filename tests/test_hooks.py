@@ -107,6 +107,7 @@ async def test_a_call_that_is_cancelled_has_its_line(caplog: pytest.LogCaptureFi
 
 
 def test_the_line_names_the_call_and_the_callers_mark(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "mcp_guard")
     hook = logging_hook(levels={"allow": logging.INFO})
     hook(PLAIN)
     hook(FULL)

@@ -80,16 +80,41 @@ def test_a_set_of_contracts_keeps_no_more_compiled_than_there_is_room_for() -> N
     schema = described(200)
     tools = [tool(f"t{index}", schema, inputSchema=schema, description=str(index)) for index in range(120)]
     contracts.learn(Contract.from_tool(each, defer=True) for each in tools)
-    assert sum(each.size for each in contracts) > 4 * ROOM
+    made = 0
     for contract in contracts:
         assert contract.output is not None
         assert contract.input is not None
-        assert sum(each.size for each in compiled(contracts)) <= ROOM
+        made += contract.held
+        assert sum(each.held for each in compiled(contracts)) <= ROOM
+    assert made > ROOM
     assert compiled(contracts)
     first = next(iter(contracts))
     assert isinstance(check(data({"p0": 1}), first), Conforming)
     assert isinstance(check(data({"p0": "x"}), first), Violating)
     assert first in compiled(contracts)
+
+
+@pytest.mark.parametrize("pattern", [r"\p{Lu}\p{L}{150}%d", r"(?=[a-z])\p{L}{150}%d"], ids=["automaton", "look-ahead"])
+def test_what_counts_is_the_memory_that_is_held_not_the_length_of_the_schema(pattern: str) -> None:
+    contracts = Contracts()
+    texts = [{"properties": {"t": {"type": "string", "pattern": pattern % index}}} for index in range(10)]
+    contracts.learn(Contract.from_tool(tool(f"t{index}", text), defer=True) for index, text in enumerate(texts))
+    made = 0
+    for contract in contracts:
+        assert contract.output is not None
+        assert contract.size < 300
+        made += contract.held
+    assert made > ROOM
+    assert 0 < sum(each.held for each in compiled(contracts)) <= ROOM
+
+
+def test_what_is_compiled_later_counts_too() -> None:
+    contracts = Contracts()
+    contracts.learn([Contract.from_tool(tool("t", {"type": "object"}, inputSchema=described(200)), defer=True)])
+    contract = contracts["t"]
+    for part in (contract.output, contract.input):
+        assert part is not None
+        assert [size for _, size in inside(contracts, "_kept", "_used").values()] == [contract.held]
 
 
 def test_what_is_used_again_and_again_stays_compiled() -> None:
@@ -426,6 +451,8 @@ KEPT: Final = {
     "_audit:JsonlAudit._calls": "calls under way",
     "_budget:_Scope": "the calls of one scope, which its `attempts` bound",
     "_applying:Applying._alone": "`Limits.subschemas`, and references in a chain",
+    "_applying:Applying._down": "`Limits.subschemas`",
+    "_applying:Applying._marked": "`Limits.subschemas`, and references in a chain",
     "_applying:Applying._recursive": "`Limits.subschemas`",
     "_applying:Applying._states": "states, and nodes in them",
     "_applying:Applying.roles": "`Limits.subschemas`",
@@ -434,7 +461,7 @@ KEPT: Final = {
     "_install:_Installation": "the caller's, and the classes that it patches",
     "_judge:Judge._drift": "tools; each difference is short, and there are few of one tool",
     "_judge:Judge._overrides": "the caller's",
-    "_kept:Kept._used": "characters of definitions",
+    "_kept:Kept._used": "bytes of what is compiled",
     "_lines:Lines._lines": "what the SDK's transport has read and not handed over",
     "_lines:Lines._rest": "the same",
     "_listing:Listing._absent": "names, and their length",

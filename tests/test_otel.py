@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import importlib
-import inspect
-import io
 import json
 import re
 import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -31,13 +26,13 @@ from support import (
     NOTHING,
     SDK_MAJOR,
     Error,
-    Request,
     in_turn,
     raw_client,
     raw_session,
     tool,
 )
 from support.calls import N, data, only_2, said
+from support.page import Page, follow, stock_server
 from support.telemetry import (
     CANARY,
     ENDINGS,
@@ -459,8 +454,7 @@ def test_without_opentelemetry_it_is_said_what_to_install(monkeypatch: pytest.Mo
 # --- the page
 
 
-PAGE: Final = (Path(__file__).parents[1] / "docs" / "telemetry.md").read_text(encoding="utf-8")
-FENCE: Final = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n(?P<shown>.*?)```\n", re.DOTALL)
+PAGE: Final = Page("docs/telemetry.md").text
 
 
 async def test_the_page_names_every_attribute_and_every_metric(telemetry: Telemetry) -> None:
@@ -480,21 +474,6 @@ async def test_the_page_names_every_attribute_and_every_metric(telemetry: Teleme
         assert set(re.findall(r"`([a-z_.]+)`", attributes)) == used, name
 
 
-async def test_the_page_does_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[1] / "examples")
-    shop = importlib.import_module("stock_server")
-    snippets = [*FENCE.finditer(PAGE)]
-    assert len(snippets) == PAGE.count("```python") == 3
-
-    def respond(request: Request) -> Any:
-        return shop.answer("get_stock", request.arguments)["result"]
-
-    async with raw_session(tools=shop.TOOLS, results={"get_stock": respond}) as (target, _):
-        names: dict[str, Any] = {"__name__": "telemetry", "session": target}
-        for snippet in snippets:
-            code = compile(snippet["code"], "telemetry.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                running = eval(code, names)  # noqa: S307  # ours
-                if inspect.isawaitable(running):
-                    await running
-            assert printed.getvalue() == snippet["shown"]
+async def test_the_page_does_what_it_shows() -> None:
+    async with stock_server() as names:
+        assert await follow(Page("docs/telemetry.md").blocks(), names) == 3

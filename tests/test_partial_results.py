@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import inspect
-import io
-import re
 import runpy
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import pytest
@@ -16,17 +10,16 @@ import pytest
 from mcp_guard import Conforming, Contract, Errored, Violating, check
 from mcp_guard._pages import StoppedBecause
 from support import Request, raw_session
+from support.page import EXAMPLES, Page, follow
 
-ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = (ROOT / "docs" / "partial-results.md").read_text(encoding="utf-8")
-BLOCKS: Final = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
+PAGE: Final = Page("docs/partial-results.md")
 
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The support desk's server, new."""
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    return runpy.run_path(str(ROOT / "examples" / "support_server.py"))
+    monkeypatch.syspath_prepend(EXAMPLES)
+    return runpy.run_path(str(EXAMPLES / "support_server.py"))
 
 
 async def test_the_page_does_what_it_says(desk: dict[str, Any]) -> None:
@@ -35,16 +28,7 @@ async def test_the_page_does_what_it_says(desk: dict[str, Any]) -> None:
 
     results = {tool["name"]: respond for tool in desk["TOOLS"]}
     async with raw_session(tools=desk["TOOLS"], results=results) as (session, _):
-        around: dict[str, Any] = {"__name__": "page", "session": session}
-        for code, shown in BLOCKS.findall(PAGE):
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-                running = eval(compile(code, "partial-results.md", "exec", flags, dont_inherit=True), around)  # noqa: S307  # ours
-                if inspect.isawaitable(running):
-                    await running
-            assert printed.getvalue() == shown
-    assert PAGE.count("```python") == len(BLOCKS.findall(PAGE)) > 0
+        assert await follow(PAGE.blocks(), {"__name__": "page", "session": session}) > 0
 
 
 def test_another_customers_order_and_none_at_all_are_answered_alike(desk: dict[str, Any]) -> None:
@@ -87,7 +71,6 @@ def test_the_contract_tells_the_four_answers_apart(
 
 
 def test_every_reason_to_stop_is_in_the_table() -> None:
-    table = PAGE.partition("| `stopped_because` |")[2]
-    told = dict(re.findall(r"^\| `(\w+)` \|.*\| (yes|no) \|$", table, re.MULTILINE))
+    told = {reason.strip("`"): complete for reason, *_, complete in PAGE.rows("`stopped_because`")}
     assert told.keys() == {"None", *get_args(StoppedBecause)}
     assert [reason for reason, complete in told.items() if complete == "yes"] == ["end"]

@@ -14,7 +14,7 @@ import anyio
 import mcp
 import pytest
 
-from mcp_guard import OBSERVE, GuardError, OutputValidationError, ToolTimeoutError, attach, guard
+from mcp_guard import OBSERVE, GuardError, OutputValidationError, ToolExecutionError, ToolTimeoutError, attach, guard
 from support import (
     NOTHING,
     SDK_MAJOR,
@@ -337,6 +337,21 @@ async def test_on_mcp_1_a_call_tool_that_is_patched_on_the_class_is_noticed_too(
         monkeypatch.setattr(Session, "call_tool", patched)
         guard(session)
         assert any("is patched or overridden here" in r.getMessage() for r in caplog.records)
+
+
+@only_1
+async def test_on_mcp_1_what_looks_for_failed_results_at_send_request_takes_no_answer_for_one() -> None:
+    failed = said("no such thing", isError=True)
+    async with raw_session(tools=[tool("t", N)], results={"t": failed}) as (session, _):
+        own = session.send_request
+
+        async def instrumented(*args: Any, **options: Any) -> Any:
+            answer = await own(*args, **options)
+            return answer.content[0].text if getattr(answer, "isError", False) else answer
+
+        session.send_request = instrumented
+        with pytest.raises(ToolExecutionError):
+            await guard(session).call("t", {})
 
 
 @pytest.mark.parametrize("connect", SESSIONS, ids=lambda connect: connect.__name__)

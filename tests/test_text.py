@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_guard._json import NotJson, parse_json, same_json
+from mcp_guard._bounds import measure, scan
+from mcp_guard._json import NotJson, Room, parse_all, parse_json, parse_measured, same_json
 from mcp_guard._schema import CompiledSchema, compile_schema
 from mcp_guard._text import Outcome, Reading, Unfit, Unread, differs, read
 from mcp_guard.policy import Limits
@@ -41,7 +42,7 @@ class Compiled:
 
 def reads(schema: dict[str, Any], *texts: str, mode: Fallback = "readings", formats: bool = False) -> Outcome:
     """The outcome of the fallback."""
-    return read(texts, Compiled(schema), mode, formats=formats, limits=LIMITS)
+    return read(texts, Compiled(schema), mode, formats=formats, room=Room(LIMITS))
 
 
 def wrapper(schema: object, name: str = "result") -> dict[str, Any]:
@@ -157,6 +158,72 @@ def test_without_limits_of_python_what_is_within_ours_is_parsed() -> None:
     assert parse_json("9" * 4300, LIMITS) == 10**4300 - 1
     rows = [{"a": '\\"[{', "b": [[], {}]}] * 1000
     assert parse_json(json.dumps(rows), LIMITS) == rows
+
+
+def members(count: int, value: str, between: str = ":") -> str:
+    """An object of so many members."""
+    return "{" + ",".join(f'"n{index}"{between}{value}' for index in range(count)) + "}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        members(160_000, "{}"),
+        members(360_000, "1"),
+        members(300_000, '":"', "  :"),
+        "[" + ",".join(['{"a":{}}'] * 130_000) + "]",
+        "[" + ",".join(["[[]]"] * 190_000) + "]",
+    ],
+    ids=["objects", "numbers", "spaces", "objects in objects", "arrays in arrays"],
+)
+def test_what_takes_too_long_to_parse_is_no_json_though_it_has_fewer_values_than_allowed(text: str) -> None:
+    assert scan(json.loads(text), LIMITS) == ()
+    with pytest.raises(NotJson):
+        parse_json(text, LIMITS)
+
+
+@pytest.mark.parametrize("between", [":", " :", ": ", " : "])
+def test_300_000_values_are_parsed_however_they_are_spaced(between: str) -> None:
+    row = f'{{"id"{between}1,"name"{between}"n"}}'
+    assert parse_json("[" + ", \n".join([row] * 99_990) + "]", LIMITS) == [{"id": 1, "name": "n"}] * 99_990
+
+
+@pytest.mark.parametrize("at", [*range(65_520, 65_550), 131_072])
+@pytest.mark.parametrize("inside", ["", "a", ",", '\\"', "\\\\", "[]{}:,"])
+def test_a_string_counts_as_one_value_wherever_it_stands(at: int, inside: str) -> None:
+    text = "[" + " " * at + f'["{inside}"], [], {{}}, {{"a"  : 1}}]'
+    exact = Limits(nodes=7)
+    assert parse_json(text, exact) == json.loads(text)
+    with pytest.raises(NotJson):
+        parse_json(text, Limits(nodes=6))
+
+
+def test_all_documents_that_are_read_for_one_result_share_the_room() -> None:
+    room = Room(LIMITS)
+    text = members(100_000, "1")
+    for _ in range(3):
+        parse_measured(text, room)
+    with pytest.raises(NotJson):
+        parse_measured(text, room)
+    beside = measure([[] for _ in range(390_000)], LIMITS)
+    assert Room(LIMITS, beside).left < Room(LIMITS).left - 390_000
+
+
+def test_a_document_that_breaks_off_is_paid_for() -> None:
+    room = Room(LIMITS)
+    with pytest.raises(NotJson):
+        parse_measured(members(50_000, "1")[:-1], room)
+    assert room.left < Room(LIMITS).left - 300_000
+
+
+def test_blocks_share_the_room_too() -> None:
+    assert parse_all(['{"a":{}}'] * 50_000, Room(LIMITS)) == [{"a": {}}] * 50_000
+    with pytest.raises(NotJson):
+        parse_all(['{"a":{}}'] * 130_000, Room(LIMITS))
+    with pytest.raises(NotJson):
+        parse_all(['{"a":1}', '{"b":1, "b":2}'], Room(LIMITS))
+    with pytest.raises(NotJson):
+        parse_all(["[1", "2], 3"], Room(LIMITS))
 
 
 # --- readings 1 and 2: the text as it stands
@@ -413,11 +480,11 @@ def test_no_block_is_no_empty_array_and_no_empty_string(schema: dict[str, Any]) 
 def test_the_size_of_all_blocks_together_is_limited() -> None:
     limits = dataclasses.replace(LIMITS, text_bytes=4)
     schema = Compiled(INTEGERS)
-    assert read(["10", "20"], schema, "readings", formats=False, limits=limits) == Reading([10, 20])
-    assert read(["100", "20"], schema, "readings", formats=False, limits=limits) == Unread("text_too_large")
-    assert read(["100", "20"], schema, "json", formats=False, limits=limits) == Unread("text_too_large")
-    assert read(["   ", "   "], schema, "readings", formats=False, limits=limits) == Unread("no_text")
-    assert read(["prose"], Compiled(wrapper(STRING)), "readings", formats=False, limits=limits) == Unread(
+    assert read(["10", "20"], schema, "readings", formats=False, room=Room(limits)) == Reading([10, 20])
+    assert read(["100", "20"], schema, "readings", formats=False, room=Room(limits)) == Unread("text_too_large")
+    assert read(["100", "20"], schema, "json", formats=False, room=Room(limits)) == Unread("text_too_large")
+    assert read(["   ", "   "], schema, "readings", formats=False, room=Room(limits)) == Unread("no_text")
+    assert read(["prose"], Compiled(wrapper(STRING)), "readings", formats=False, room=Room(limits)) == Unread(
         "text_too_large"
     )
 
@@ -448,7 +515,7 @@ def test_raw_text_with_a_lone_surrogate_is_no_value() -> None:
 @pytest.mark.parametrize("texts", [["42"], ["prose"], [json.dumps("[1]")], ["1"] * 1000])
 def test_the_schema_is_asked_a_few_times_at_most(texts: list[str]) -> None:
     schema = Compiled(wrapper({"type": ["string", "array", "boolean"], "maxLength": 0, "maxItems": 0}))
-    read(texts, schema, "readings", formats=False, limits=LIMITS)
+    read(texts, schema, "readings", formats=False, room=Room(LIMITS))
     assert schema.asked <= 8
 
 
@@ -478,8 +545,8 @@ def test_odd_schemas_end(schema: dict[str, Any]) -> None:
             del value, formats
             return False
 
-    assert read(["prose"], TakesNothing(), "readings", formats=False, limits=LIMITS) == Unread("text_not_json")
-    assert read(["1"], TakesNothing(), "readings", formats=False, limits=LIMITS) == Unfit(1)
+    assert read(["prose"], TakesNothing(), "readings", formats=False, room=Room(LIMITS)) == Unread("text_not_json")
+    assert read(["1"], TakesNothing(), "readings", formats=False, room=Room(LIMITS)) == Unfit(1)
 
 
 def test_values_stand_in_no_repr() -> None:
@@ -576,4 +643,11 @@ def test_text_differs_where_both_are_json_and_say_two_things(
     wrapped: bool,
     expected: bool,
 ) -> None:
-    assert differs(structured, texts, wrapped=wrapped, limits=LIMITS) is expected
+    assert differs(structured, texts, wrapped=wrapped, room=Room(LIMITS)) is expected
+
+
+def test_texts_that_are_too_large_to_be_compared_are_said_to_be_the_same() -> None:
+    many, other = [{"a": index} for index in range(100_000)], [{"a": 1}]
+    assert not differs(many, [json.dumps(many[1:])], wrapped=False, room=Room(LIMITS))
+    assert not differs(other, [json.dumps(many)], wrapped=False, room=Room(LIMITS))
+    assert differs(other, [json.dumps(many[:40_000])], wrapped=False, room=Room(LIMITS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from benchmarks.hostile._case import Case, Group, Json, holding, nested, objects, whole
+from benchmarks.hostile._case import DRAFT_2019, Case, Group, Json, holding, nested, objects, whole
 
 COMPOSITIONS: Final = Group("composition")
 _NUMBER: Final = {"type": "number"}
@@ -157,3 +157,89 @@ COMPOSITIONS.pairs(
     },
     heavy=True,
 )
+
+
+def _branches(count: int) -> list[Json]:
+    return [{"properties": {f"p{i}": {}}} for i in range(count)]
+
+
+def _members(count: int) -> Json:
+    return {f"p{i}": 1 for i in range(count)}
+
+
+def _evaluated(levels: int, keyword: str) -> Json:
+    """Each level holds the value against the one below and goes through that again, which does the same."""
+    return nested(
+        levels,
+        {"properties": {"p": {}}, "prefixItems": [{}]},
+        lambda inner: {keyword: [inner], "unevaluatedProperties": {"type": "integer"}, "unevaluatedItems": _NUMBER},
+    )
+
+
+_INTEGERS: Final = {"unevaluatedProperties": {"type": "integer"}}
+COMPOSITIONS.pairs(
+    {
+        "480 anyOf under unevaluatedProperties, 300,000 members": (
+            lambda: {"anyOf": _branches(480), **_INTEGERS},
+            lambda: _members(300_000),
+        ),
+        "300 anyOf under unevaluatedProperties of 2019-09, 300,000 members": (
+            lambda: {"$schema": DRAFT_2019, "anyOf": _branches(300), **_INTEGERS},
+            lambda: _members(300_000),
+        ),
+        "300 dependentSchemas under unevaluatedProperties, 300,000 members": (
+            lambda: {"dependentSchemas": {f"p{i}": each for i, each in enumerate(_branches(300))}, **_INTEGERS},
+            lambda: _members(300_000),
+        ),
+        "100 conditions under unevaluatedProperties, 200,000 members": (
+            lambda: {"allOf": [{"if": each, "then": each} for each in _branches(100)], **_INTEGERS},
+            lambda: _members(200_000),
+        ),
+        "100 patternProperties under unevaluatedProperties, 100,000 members": (
+            lambda: {"patternProperties": {f"^z{i}": {} for i in range(100)}, **_INTEGERS},
+            lambda: _members(100_000),
+        ),
+        "60 anyOf of references under unevaluatedProperties, 10,800 rows": (
+            lambda: {
+                "properties": {"x": {"items": {"anyOf": [{"$ref": f"#/$defs/b{i}"} for i in range(60)], **_INTEGERS}}},
+                "$defs": {f"b{i}": each for i, each in enumerate(_branches(60))},
+            },
+            lambda: {"x": [_members(30) for _ in range(10_800)]},
+        ),
+        "20 contains under unevaluatedItems, 100,000 elements": (
+            lambda: {
+                "properties": {
+                    "x": {"anyOf": [{"contains": {"minimum": i}} for i in range(20)], "unevaluatedItems": {}}
+                }
+            },
+            lambda: {"x": [1] * 100_000},
+        ),
+        "a tuple in each of 70 branches, in arrays in arrays": (
+            lambda: {
+                "properties": {"x": {"$ref": "#/$defs/n"}},
+                "$defs": {
+                    "n": {
+                        "anyOf": [
+                            {"anyOf": [{"prefixItems": [{}] * i} for i in range(1, 70)], "unevaluatedItems": False},
+                            {"multipleOf": 0.01},
+                            {"type": "array", "items": {"$ref": "#/$defs/n"}},
+                        ]
+                    }
+                },
+            },
+            lambda: {"x": nested(150, [1.5] * 20, lambda inner: [inner, *[[1] * 30] * 20])},
+        ),
+    },
+    heavy=True,
+)
+for _keyword in ("anyOf", "oneOf", "allOf"):
+    for _levels, _size in ((2, 150_000), (4, 80_000), (6, 25_000), (8, 5_000)):
+        COMPOSITIONS.pairs(
+            {
+                f"unevaluatedProperties on each of {_levels} {_keyword}, {_size:,} members": (
+                    partial(_evaluated, _levels, _keyword),
+                    partial(_members, _size),
+                )
+            },
+            heavy=True,
+        )

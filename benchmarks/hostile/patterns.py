@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -176,4 +177,78 @@ PATTERNS.pairs(
             lambda: objects(190, {"s": "ab" * 800_000 + "c", "z": 1}),
         ),
     }
+)
+
+AHEAD: Final = {
+    "a look-ahead at each character": r"^(?:(?=.*$).)*$",
+    "a look-ahead behind each character": r"^(?:a(?=.*$))*b$",
+    "a look-ahead at each of the characters that a look-ahead sees": r"^(?:(?=(?:(?=.*$).)*$).)*$",
+    "a long look-ahead at each character": r"^(?:(?=a{1000}).)*",
+    "a look-ahead of 1,000 at most at each character": r"^(?:(?=.{0,1000}).)*$",
+    "alternatives at each look-ahead": r"^(?:(?=a)(?:a*b|a))*$",
+    "what may be left out at each look-ahead": r"^(?:(?=a)(?:a*b)?a)*$",
+    "a back reference looked ahead for": r"^(a*)b?(?:(?=\1)a)*$",
+    "a repeat in a look-ahead, begun again and again": "^" + "a?" * 14 + "(?=(?:(?=a).)*$)b",
+    "a search in a look-ahead, begun again and again": "^" + "a?" * 9 + "(?=(?:(?=.*$).)*$)b",
+    "a wide automaton in a look-ahead": "(?=.*[ab].{100}c)y",
+}
+"""A look-ahead that succeeds is no step back, however far it reads."""
+for _name, _pattern in AHEAD.items():
+    PATTERNS.members(
+        {
+            f"{_name}, on {_length:,} letters": ({"pattern": _pattern}, partial(_text, "a", _length, ""))
+            for _length in (300, 2_000, 30_000)
+        }
+    )
+    PATTERNS.members({f"{_name}, on 1 MB": ({"pattern": _pattern}, partial(_text, "a", 1_000_000, ""))}, heavy=True)
+    PATTERNS.members(
+        {
+            f"{_name}, on a name of 30,000 letters": ({"patternProperties": {_pattern: {}}}, lambda: {"a" * 30_000: 1}),
+            f"{_name}, on 2,600 texts": ({"items": {"pattern": _pattern}}, lambda: ["a" * 1_000] * 2_600),
+        },
+        heavy=True,
+    )
+
+
+def _mixed(letters: str, length: int) -> str:
+    """Such letters in an order that comes again late only."""
+    order = random.Random(1)  # noqa: S311  # the same each time
+    some = "".join(order.choice(letters) for _ in range(100_003))
+    return (some * (length // len(some) + 1))[:length]
+
+
+for _pattern, _letters, _lengths in (
+    (r"\p{Lu}\p{L}{185}\d", "абвгАБВГ", (38_000, 84_000)),
+    (r"\p{Lu}\p{L}{60}\d", "абвгАБВГ", (95_000, 258_000)),
+    (r"\p{Lu}\p{L}{12}\d", "абвгАБВГ", (210_000, 1_100_000)),
+    ("[\u0410-\u042f].{12}0", "абвгАБВГ", (210_000, 1_100_000)),
+    ("[\u0410-\u042f].{10}0", "абвгАБВГ", (3_900_000, 7_900_000)),
+    ("[\u0410-\u042f].{185}0", "абвгАБВГ", (38_000, 84_000)),
+    ("a[ab]{14}c", "ab", (260_000, 980_000)),
+    ("a[ab]{100}c", "ab", (108_000, 155_000)),
+    ("a[^x]{150}c", "aé中", (46_000, 104_000)),
+):
+    PATTERNS.members(
+        {
+            f"{_pattern}, on {_length:,} letters in no order": (
+                {"pattern": _pattern},
+                partial(_mixed, _letters, _length),
+            )
+            for _length in _lengths
+        },
+        heavy=True,
+    )
+
+
+def _referred_to(count: int) -> Json:
+    often = {"allOf": [{"$ref": "#/$defs/a"}] * count}
+    return {"properties": {"t": often}, "$defs": {"a": {"pattern": "x.{10}y"}}}
+
+
+PATTERNS.pairs(
+    {
+        f"one pattern by {count} references": (partial(_referred_to, count), lambda: {"t": "x" * 300_000 + "y"})
+        for count in (25, 900)
+    },
+    heavy=True,
 )

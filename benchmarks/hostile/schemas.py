@@ -258,6 +258,7 @@ ODD.schemas({name: partial(_itself, schema) for name, schema in _NOTHING.items()
 
 DEFINITIONS: Final = Group("tool")
 _RESULT: Final[Json] = {"content": [], "structuredContent": {}}
+_NAN: Final = float("nan")
 
 
 def _tool(**members: Json) -> Case:
@@ -279,6 +280,37 @@ DEFINITIONS.add(
         inputSchema={"examples": [i * 1.1e-300 for i in range(14_000)]},
         outputSchema={"examples": [i * 1.1e-300 for i in range(14_000)], "required": ["a"]},
     ),
+)
+
+
+def _properties(count: int) -> Json:
+    return {"type": "object", "properties": {f"k{i}": {"enum": ["a", str(i)]} for i in range(count)}}
+
+
+def _everywhere(part: Json) -> Case:
+    return _tool(outputSchema={"default": part}, inputSchema={"default": part}, annotations={"x": part})
+
+
+for _count in (290_000, 100_000, 16_000):
+    DEFINITIONS.add(f"{_count:,} empty objects in each of its parts", partial(_everywhere, [{}] * _count))
+DEFINITIONS.add("20,000 objects in objects", lambda: _tool(outputSchema={"default": [{"a": {}}] * 20_000}, _meta=[0.5]))
+DEFINITIONS.add("50,000 numbers in each of its parts", partial(_everywhere, list(range(10_000, 60_000))))
+DEFINITIONS.add("20,000 names in each of its parts", partial(_everywhere, {f"k{i}": i for i in range(20_000)}))
+DEFINITIONS.add("900 members that end in NaN", lambda: _tool(**{f"m{i}": [{}] * 3_000 + [_NAN] for i in range(900)}))
+DEFINITIONS.add(
+    "4,900 properties in both schemas",
+    lambda: Case({"name": "t", "inputSchema": _properties(4_900), "outputSchema": _properties(4_900)}, _RESULT),
+    heavy=True,
+)
+DEFINITIONS.add(
+    "4,900 properties in both schemas, a description of 250 KB, annotations",
+    lambda: _tool(
+        inputSchema={**_properties(4_900), "default": 0.5},
+        outputSchema=_properties(4_900),
+        description="\u00e9" * 250_000,
+        annotations={"x": [[i, "\u20ac"] for i in range(60_000)]},
+    ),
+    heavy=True,
 )
 DEFINITIONS.add("members that are no text", lambda: Case({"name": "t", 1: 2, None: 3, "outputSchema": {}}, _RESULT))
 DEFINITIONS.add("10^6 members", lambda: _tool(**{f"m{i}": i for i in range(1_000_000)}), heavy=True)

@@ -20,7 +20,25 @@ def _encoded(times: int) -> str:
     return text
 
 
+def _members(count: int, value: str, between: str = ":") -> str:
+    return "{" + ",".join(f'"n{i}"{between}{value}' for i in range(count)) + "}"
+
+
 _HEAVY: Final[dict[str, Make]] = {
+    "390,000 members that are empty objects": lambda: _members(390_000, "{}"),
+    "150,000 members that are empty objects": lambda: _members(150_000, "{}"),
+    "300,000 members": lambda: _members(300_000, "1"),
+    "300,000 members, spaces before the colons": lambda: _members(300_000, '":"', "  :"),
+    "230,000 members, spaces before the colons": lambda: _members(230_000, '":"', "  :"),
+    "150,000 members, broken at the end": lambda: _members(150_000, "{}")[:-1] + ",x}",
+    "60,000 members, broken at the end": lambda: _members(60_000, "{}")[:-1] + ",x}",
+    "150,000 members in a string": lambda: json.dumps(_members(150_000, "{}")),
+    "150,000 members in a fence": lambda: "```\n" + _members(150_000, "{}") + "\n```",
+    "195,000 objects in objects": lambda: "[" + ",".join(['{"a":{}}'] * 195_000) + "]",
+    "115,000 objects in objects": lambda: "[" + ",".join(['{"a":{}}'] * 115_000) + "]",
+    "150,000 arrays in arrays": lambda: "[" + ",".join(["[[]]"] * 150_000) + "]",
+    "790,000 emoji": lambda: "[" + ", ".join(['"\U0001f600\U0001f600\U0001f600"'] * 790_000) + "]",
+    "1.2 million short strings": lambda: "[" + ", ".join(['"a"'] * 1_199_999) + "]",
     "10 MB": lambda: '{"a": "' + "a" * 10_000_000 + '"}',
     "5.9 MB": lambda: '{"a": "' + "a" * 5_900_000 + '"}',
     "10 MB of white space": lambda: " " * 10_000_000,
@@ -99,6 +117,20 @@ TEXTS.add("130,000 blocks of nothing", lambda: said(_ONE, *[""] * 130_000), heav
 TEXTS.add("100,000 blocks of JSON", lambda: said(_ONE, *["[]"] * 100_000), heavy=True)
 TEXTS.add("100,000 blocks, the last no JSON", lambda: said(_ONE, *["[]"] * 99_999, "x"), heavy=True)
 TEXTS.add("50,000 blocks of JSON in strings", lambda: said(_ONE, *['"[1]"'] * 50_000), heavy=True)
+TEXTS.add("100,000 blocks of objects in objects", lambda: said(_ONE, *['{"a":{}}'] * 100_000), heavy=True)
+TEXTS.add("60,000 blocks of objects in objects", lambda: said(_ONE, *['{"a":{}}'] * 60_000), heavy=True)
+TEXTS.add(
+    "120,000 members, beside 390,000 arrays in _meta",
+    lambda: said(_ANY, _members(120_000, "{}"), _meta={"x": [[] for _ in range(390_000)]}),
+    heavy=True,
+)
+TEXTS.add(
+    "300,000 members, for a schema of three alternatives",
+    lambda: said(
+        {"additionalProperties": {"anyOf": [{"minimum": 3}, {"minimum": 2}, {"minimum": 1}]}}, _members(300_000, "1")
+    ),
+    heavy=True,
+)
 TEXTS.add("6 blocks of 1 MB", lambda: said(_ONE, *["a" * 999_000] * 6), heavy=True)
 TEXTS.add(
     "3 MB, compared with the structured content",
@@ -109,6 +141,28 @@ TEXTS.add(
     lambda: said(
         {"type": "object"}, json.dumps({"a": list(range(190_000))}), structuredContent={"a": list(range(190_000))}
     ),
+    heavy=True,
+)
+
+
+def _compared(value: Json, text: Json) -> Case:
+    return said({"type": "object"}, json.dumps({"a": text}), structuredContent={"a": value})
+
+
+def _empties(count: int) -> Json:
+    return [{"a": i, "b": []} for i in range(count)]
+
+
+TEXTS.add("130,000 rows, compared", lambda: _compared(_empties(130_000), _empties(130_000)), heavy=True)
+TEXTS.add("50,000 rows, compared", lambda: _compared(_empties(50_000), _empties(50_000)), heavy=True)
+TEXTS.add(
+    "50,000 rows, compared, the last not the same",
+    lambda: _compared(_empties(50_000), [*_empties(49_999), {"a": True, "b": []}]),
+    heavy=True,
+)
+TEXTS.add(
+    "130,000 ones, compared with as many true",
+    lambda: _compared([*[1] * 129_999, True], [1] * 130_000),
     heavy=True,
 )
 TEXTS.add(
@@ -169,6 +223,11 @@ _LARGE: Final[dict[str, Make]] = {
     "an error of 5 MB of prose": lambda: _error("a_B " * 1_250_000),
     "an error of 5 MB of JSON": lambda: _error(
         json.dumps({"error": {"code": "A" * 2_000_000, "message": "b" * 2_000_000, "retry_after": "1" * 900_000}})
+    ),
+    "an error of 390,000 members": lambda: _error(_members(390_000, "{}")),
+    "an error of 150,000 members": lambda: _error(_members(150_000, "{}")),
+    "an error of 150,000 members, beside 390,000 numbers": lambda: _error(
+        _members(150_000, "{}"), _meta={"x": list(range(390_000))}
     ),
     "an error in 100,000 blocks": lambda: _error(*["error"] * 100_000),
 }

@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 from mcp_guard import _bounds, _words
 from mcp_guard._contract import Contract
+from mcp_guard._effort import Size
 from mcp_guard._facts import Violation, is_array, is_object, json_type
 from mcp_guard._look import Undecided
 from mcp_guard.policy import Policy
@@ -52,14 +53,15 @@ def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Mi
     """Hold arguments against a contract. An inputSchema that can't be used takes everything."""
     if policy.arguments == "allow" and policy.on_deviation("unknown_argument") == "allow":
         return _FITS
-    if problems := _bounds.scan(dict(arguments), policy.limits):
-        says = "must be JSON: " + ", ".join(p.code for p in problems)
+    measured = _bounds.measure(dict(arguments), policy.limits)
+    if measured.problems:
+        says = "must be JSON: " + ", ".join(p.code for p in measured.problems)
         return Misfit((Violation("", "", "not_json", None, "object", None, "", says),))
     schema = contract.input
     if schema is None:
         return _FITS
     unknown = _unknown(arguments, schema.schema)
-    look = schema.look()
+    look = schema.look(Size.of(measured))
     try:
         if look.is_valid(arguments):
             return Misfit(unknown=unknown)
@@ -70,9 +72,9 @@ def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Mi
 
 
 def _unknown(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Violation, ...]:
-    named = _named(schema)
     if not schema.get("properties") or not _OPEN.isdisjoint(schema):
         return ()
+    named = _named(schema)
     return tuple(_unnamed(name, arguments[name], named) for name in arguments if name not in named)
 
 

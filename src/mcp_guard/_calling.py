@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
 import anyio
 
@@ -20,7 +20,6 @@ from mcp_guard._retry import Retry
 from mcp_guard._sdk import Answer, Fault, PeerError, Refused, Seam, Unparsable
 from mcp_guard._sending import Account, Sending, account_of, lost
 from mcp_guard._verdict import Conforming, Errored, Missing, Verdict, Violating, with_deviation
-from mcp_guard.records import Record
 
 T = TypeVar("T")
 Conclude: TypeAlias = Callable[[Call, Verdict, ToolResult, Decision], tuple[Decision, T]]
@@ -46,8 +45,8 @@ class Caller:
         self._clock = clock
         self._retry = retry
 
-    async def run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> tuple[T, Record]:
-        """Make a call, conclude from its verdict, tell of it; give what was concluded and the record, or raise.
+    async def run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> T:
+        """Make a call, conclude from its verdict, tell of it; give what was concluded, or raise.
 
         Raises:
             GuardError: There is no result, or the conclusion says so.
@@ -55,7 +54,7 @@ class Caller:
         with self._judge.around(call):
             return await self._run(call, options, conclude)
 
-    async def _run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> tuple[T, Record]:
+    async def _run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> T:
         account = account_of(call, self._server)
         decision, decided, product = Decision("raise", None), Decision("allow", None), None
         try:
@@ -71,12 +70,12 @@ class Caller:
         if error is not None:
             decision = Decision("raise", error)
         fruitless = _is_fault(decision.error) and "raise" in {decision.action, decided.action}
-        record = self._ended(call, account, decision, fruitless=fruitless)
+        self._ended(call, account, decision, fruitless=fruitless)
         if decision.action == "raise" and decision.error is not None:
             raise decision.error
-        return cast("T", product), record
+        return cast("T", product)
 
-    def _ended(self, call: Call, account: Account | None, decision: Decision, *, fruitless: bool) -> Record:
+    def _ended(self, call: Call, account: Account | None, decision: Decision, *, fruitless: bool) -> None:
         """Say what became of the call, over all its attempts: to its error, to the budget, to the hooks."""
         error = decision.error
         outcome: errors.Outcome = call.reached if error is None else error.outcome
@@ -90,7 +89,7 @@ class Caller:
             error.outcome, error.attempts = outcome, earlier
         if account is not None:
             account.close(outcome, fruitless=fruitless)
-        return self._judge.tell(call, decision, outcome)
+        self._judge.tell(call, decision, outcome)
 
     def _server(self) -> Server:
         return Server(self._judge.server or None, self._seam.server)
@@ -112,9 +111,11 @@ class Caller:
         while True:
             call.begin_attempt(wait)
             error = await self._attempt(call, options, account, (allowed, deadline), retry)
+            if retry is None:
+                return error
             failure = error or self._reported(call)
-            again = None if retry is None or failure is None else retry.wait(failure, nth)
-            if retry is None or failure is None or again is None or not _has_room(again, deadline, account):
+            again = None if failure is None else retry.wait(failure, nth)
+            if failure is None or again is None or not _has_room(again, deadline, account):
                 return error
             call.end_attempt(failure.kind, failure.outcome)
             call.failures = (*call.failures, failure)
@@ -151,10 +152,7 @@ class Caller:
         return error
 
     async def _made(self, call: Call, options: Mapping[str, Any], account: Account | None) -> errors.GuardError | None:
-        began = self._clock()
-        fault = await self._listing.ensure(call.tool)
-        call.ms_queued += (self._clock() - began) * 1000
-        if fault is not None and (refusal := self._unread(call, fault)) is not None:
+        if not self._listing.is_settled(call.tool) and (refusal := await self._listed(call)) is not None:
             return refusal
         if (refusal := self._judge.admit(call)) is not None:
             return refusal
@@ -162,7 +160,7 @@ class Caller:
             return refusal
         gate, sent = Sending(account), self._clock()
         answer = await self._once(call, options, gate)
-        if self._is_mismatch(answer, call, gate) and await self._listing.refresh(call.tool) is None:
+        if isinstance(answer, PeerError) and await self._is_mended(answer, call, gate):
             # the specification's one recovery: the server refused the call since its header was of an old listing
             mismatch = lost(answer, call, gate)
             call.end_attempt(mismatch.kind, mismatch.outcome)
@@ -186,6 +184,13 @@ class Caller:
             await self._heard_again(call, sent)
         return None
 
+    async def _listed(self, call: Call) -> errors.GuardError | None:
+        """Have the tool's contract known; why the call is not to be sent, where it can't be."""
+        began = self._clock()
+        fault = await self._listing.ensure(call.tool)
+        call.ms_queued += (self._clock() - began) * 1000
+        return None if fault is None else self._unread(call, fault)
+
     def _unread(self, call: Call, fault: Fault) -> errors.GuardError | None:
         """Note that the listing could not be read; why the call is not to be sent, where that leaves nothing known."""
         call.note("listing_failed", "the tool listing could not be read")
@@ -197,13 +202,13 @@ class Caller:
         call.noted = error
         return None
 
-    def _is_mismatch(
-        self, answer: Answer | Fault | errors.GuardError, call: Call, gate: Sending
-    ) -> TypeGuard[PeerError]:
-        """Whether the call is to be sent once more: not where that would begin its rounds anew."""
-        if not isinstance(answer, PeerError) or answer.code != _HEADER_MISMATCH or gate.answered:
+    async def _is_mended(self, answer: PeerError, call: Call, gate: Sending) -> bool:
+        """Whether the call is to be sent once more, by a new listing: not where that would begin its rounds anew."""
+        if answer.code != _HEADER_MISMATCH or gate.answered:
             return False
-        return call.protocol >= MODERN and not self._seam.resends_header_mismatch
+        if call.protocol < MODERN or self._seam.resends_header_mismatch:
+            return False
+        return await self._listing.refresh(call.tool) is None
 
     async def _once(
         self, call: Call, options: Mapping[str, Any], gate: Sending

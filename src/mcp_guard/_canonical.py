@@ -9,10 +9,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeGuard, cast
+import sys
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeGuard, cast
 
-FlawCode = Literal["too_deep", "too_large", "not_finite", "surrogate", "not_json"]
+if TYPE_CHECKING:
+    from mcp_guard.policy import Limits
+
+FlawCode = Literal["too_deep", "too_large", "too_many", "not_finite", "surrogate", "not_json"]
 
 
 def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -27,10 +32,14 @@ def is_array(value: Any) -> TypeGuard[list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a value was not copied: what is wrong with it, and where a bound was crossed, what was found."""
+    """Why a value was not copied: what is wrong with it, and where a bound was crossed, what was found.
+
+    `values` were looked at until then.
+    """
 
     code: FlawCode
     found: int = 0
+    values: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,19 @@ class Plain:
 
     value: Any
     size: int
+    values: int = 0
+    """How many there are: see `plain`."""
+    simple: bool = False
+    """It has no float, no integer beyond the doubles and no name that is not ASCII: `canonical_json` is quick."""
+
+
+_VALUES: Final = 200_000
+_CONTAINER_VALUES, _FLOAT_VALUES = 4, 10
+
+
+def values_of(limits: Limits) -> int:
+    """How many values one definition may have, as `plain` counts them."""
+    return max(_VALUES, limits.schema_bytes * 2 // 3)
 
 
 class _Flawed(Exception):  # noqa: N818  # a way out of the loop, not an error
@@ -46,19 +68,25 @@ class _Flawed(Exception):  # noqa: N818  # a way out of the loop, not an error
         self.flaw = Flaw(code, found)
 
 
-def plain(value: object, *, depth: int, size: int) -> Plain | Flaw:
-    """A copy of `value` that shares nothing changeable with it, or why there is none."""
+def plain(value: object, *, depth: int, size: int, values: int = sys.maxsize) -> Plain | Flaw:
+    """A copy of `value` that shares nothing changeable with it, or why there is none.
+
+    Of `values`, a name counts as one, a float as ten, an object or an array as four: copying and writing one takes
+    about 0.3 microseconds.
+    """
+    seen = [0]
     try:
-        return _copy(value, depth, size)
+        return _copy(value, depth, size, values, seen)
     except _Flawed as out:
-        return out.flaw
+        return replace(out.flaw, values=seen[0])
     except Exception:  # noqa: BLE001  # a subclass of dict or str may do anything when it is read
-        return Flaw("not_json")
+        return Flaw("not_json", values=seen[0])
 
 
-def _copy(value: object, depth: int, size: int) -> Plain:  # noqa: C901, PLR0912  # a call for each value is what it saves
+def _copy(value: object, depth: int, size: int, values: int, seen: list[int]) -> Plain:  # noqa: C901, PLR0912, PLR0915  # a call for each value is what it saves
     top: list[Any] = [value]
-    used = 0
+    used = count = 0
+    simple = True
     stack: list[tuple[dict[str, Any] | list[Any], int]] = [(top, 0)]
     while stack:
         target, level = stack.pop()
@@ -70,12 +98,18 @@ def _copy(value: object, depth: int, size: int) -> Plain:  # noqa: C901, PLR0912
                 used += len(key) + 3
                 if not key.isascii():
                     _encodable(key)
+                    simple = False
             items = target.items()
+            count += len(target)
         else:
             items = enumerate(target)
         used += len(target) + 2
+        count += len(target)
+        seen[0] = count
         if used > size:
             raise _Flawed("too_large", used)
+        if count > values:
+            raise _Flawed("too_many", count)
         for key, item in items:
             kind = type(cast("object", item))
             if kind is str:
@@ -86,12 +120,19 @@ def _copy(value: object, depth: int, size: int) -> Plain:  # noqa: C901, PLR0912
                 used += 4
             elif kind is int:
                 used += 1 if -10 < item < 10 else item.bit_length() * 3 // 10 + 1  # noqa: PLR2004  # one digit
+                simple = simple and -_EXACT < item < _EXACT
             elif kind is float:
                 if not math.isfinite(item):
                     raise _Flawed("not_finite")
                 used += _FLOAT
+                count += _FLOAT_VALUES - 1
+                simple = False
             else:
-                copied: Any = _container_or_base(item)
+                count += _CONTAINER_VALUES - 1
+                seen[0] = count
+                if count > values:
+                    raise _Flawed("too_many", count)
+                copied: Any = dict(item) if kind is dict else _container_or_base(item)
                 target[key] = copied
                 if is_object(copied) or is_array(copied):
                     if level >= depth:
@@ -102,9 +143,10 @@ def _copy(value: object, depth: int, size: int) -> Plain:  # noqa: C901, PLR0912
                 else:
                     target[key] = _scalar(copied)
                     used += 8
+                    simple = False
         if used > size:
             raise _Flawed("too_large", used)
-    return Plain(top[0], used - 3)
+    return Plain(top[0], used - 3, count, simple)
 
 
 def _container_or_base(item: object) -> Any:
@@ -147,15 +189,22 @@ _PLAINLY, _LARGE = 1e-4, 1e16
 """From and to where Python writes a float without an exponent, as ECMAScript does."""
 _MOST: Final = 600_000
 """Values of one canonical text: what has more, or holds itself, has none."""
-_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+_encoder = partial(json.JSONEncoder, ensure_ascii=False, check_circular=False, separators=(",", ":"))
+_encode = _encoder().encode
+_encode_sorted = _encoder(sort_keys=True).encode
 
 
-def canonical_json(value: Any) -> bytes | None:  # noqa: C901  # a call for each value is what it saves
+def canonical_json(value: Any, *, simple: bool = False) -> bytes | None:
     """RFC 8785 bytes of a JSON value; `None` where it is none, nests too deep to be written, or holds itself.
 
     An integer that no double holds exactly has no form in RFC 8785; it stands as a tagged string, and so does what is
     not finite. A string that begins like such a tag is set off, so that different values never have the same bytes.
+    `simple`: all of it is so as `Plain` says.
     """
+    return (_written(value) if simple else None) or _canonical(value)
+
+
+def _canonical(value: Any) -> bytes | None:  # noqa: C901  # a call for each value is what it saves
     top = [value]
     stack: list[dict[str, Any] | list[Any]] = [top]
     count = 0
@@ -186,6 +235,15 @@ def canonical_json(value: Any) -> bytes | None:  # noqa: C901  # a call for each
     except RecursionError:
         return None
     return _RAW.sub(r"\1", text).encode("utf-8", "surrogatepass")
+
+
+def _written(value: Any) -> bytes | None:
+    """What is canonical as Python writes it, unless a string may begin like a tag."""
+    try:
+        text = _encode_sorted(value)
+    except RecursionError:
+        return None
+    return None if '"\\u0000' in text else text.encode()
 
 
 def _number(number: float) -> str:

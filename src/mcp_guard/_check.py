@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp_guard import _bounds, _text
+from mcp_guard._bounds import Measured
 from mcp_guard._contract import Contract
 from mcp_guard._effort import Size
 from mcp_guard._facts import Deviation, Problem, ToolFailure, Unusable, is_array, is_object, json_type
 from mcp_guard._failure import failure_of
+from mcp_guard._json import Room
 from mcp_guard._look import Look, Undecided
 from mcp_guard._result import ToolResult, is_known_block
 from mcp_guard._verdict import (
@@ -68,54 +70,69 @@ def judged(
     *,
     tool: str | None = None,
     failure: Callable[[ToolResult], ToolFailure | None] = failure_of,
+    measured: Measured | None = None,
 ) -> Verdict:
-    """The decision table, in its order: the first row that fits decides. `failure` tells whether the tool failed."""
+    """The decision table, in its order: the first row that fits decides.
+
+    `failure` tells whether the tool failed; `measured` is what `measure` found, where that was asked before.
+    """
     about: dict[str, Any] = {"tool": tool if contract is None else contract.name, "result": result.raw}
-    measured = _measured(result, policy)
+    has_structured = result.has_structured
+    if measured is None:
+        measured = measure(result, policy)
     if measured.problems:
         return Malformed(measured.problems, **about)
-    about["deviations"] = _deviations(result)
+    about["deviations"] = _deviations(result, has_structured=has_structured)
     if (result_type := _unfinished(result)) is not None:
         return Unfinished(result_type, **about)
     if (failed := failure(result)) is not None:
         return Errored(failed, **about)
-    value = result.structured if result.has_structured else None
+    value = result.structured if has_structured else None
     if contract is None:
         return Unchecked(value, "unlisted", **about)
     if not contract.declares_output:
         return Unchecked(value, "undeclared", **about)
-    schema, unusable = contract.output, contract.unusable
-    if schema is None or unusable is not None:
-        unusable = unusable or Unusable("invalid_schema", "")
+    if (schema := contract.output) is None:
+        unusable = contract.unusable or Unusable("invalid_schema", "")
         return Unenforceable(value, unusable.reason, detail=unusable.detail, **about)
     # what is read from text is another value
-    look = schema.look(Size.of(measured) if result.has_structured else None)
+    look = schema.look(Size.of(measured) if has_structured else None)
     try:
-        if result.has_structured:
+        if has_structured:
             wrapped = contract.wrapped or result.marked_wrapped
-            return _structured(value, result, look, policy, about, wrapped=wrapped)
-        return _from_text(result, look, policy, about)
+            return _structured(value, result, look, policy, about, measured, wrapped=wrapped)
+        return _from_text(result, look, policy, about, measured)
     except Undecided as undecided:
         return Unenforceable(value, "too_complex", detail=str(undecided), **about)
 
 
 def _structured(
-    value: Any, result: ToolResult, look: Look, policy: Policy, about: dict[str, Any], *, wrapped: bool
+    value: Any,
+    result: ToolResult,
+    look: Look,
+    policy: Policy,
+    about: dict[str, Any],
+    measured: Measured,
+    *,
+    wrapped: bool,
 ) -> Verdict:
     """The structured part is the authority: where it does not fit, the text is not tried."""
     if not look.is_valid(value, formats=policy.formats == "assert"):
         return _violating(value, "structured", look, policy, about)
     more: list[Deviation] = []
-    if _off_format(value, look, policy):
+    if look.has_formats and _off_format(value, look, policy):
         more.append(_FORMAT)
-    if policy.compare_text and _text.differs(value, result.texts, wrapped=wrapped, limits=policy.limits):
-        more.append(Deviation("text_differs", "the text block's JSON is not the structured content"))
-    return Conforming(value, "structured", **_with(about, more))
+    if policy.compare_text:
+        room = Room(policy.limits, beside=measured)
+        if _text.differs(value, result.texts, wrapped=wrapped, room=room):
+            more.append(Deviation("text_differs", "the text block's JSON is not the structured content"))
+    return Conforming(value, "structured", **(_with(about, more) if more else about))
 
 
-def _from_text(result: ToolResult, look: Look, policy: Policy, about: dict[str, Any]) -> Verdict:
+def _from_text(result: ToolResult, look: Look, policy: Policy, about: dict[str, Any], measured: Measured) -> Verdict:
     asserted = policy.formats == "assert"
-    match _text.read(result.texts, look, policy.fallback, formats=asserted, limits=policy.limits):
+    room = Room(policy.limits, beside=measured)
+    match _text.read(result.texts, look, policy.fallback, formats=asserted, room=room, note=look.knows):
         case _text.Unread(reason):
             return Missing(reason, **about)
         case _text.Unfit(value):
@@ -138,17 +155,24 @@ def _violating(value: Any, source: Source, look: Look, policy: Policy, about: di
 
 
 def _off_format(value: Any, look: Look, policy: Policy) -> bool:
-    return policy.formats == "report" and look.has_formats and not look.is_valid(value, formats=True)
+    if policy.formats != "report" or not look.has_formats:
+        return False
+    try:
+        return not look.is_valid(value, formats=True)
+    except Undecided:  # an annotation that can't be told within bounds takes nothing from data that fits
+        return False
 
 
 def _with(about: dict[str, Any], more: list[Deviation]) -> dict[str, Any]:
     return {**about, "deviations": tuple(sorted((*about["deviations"], *more), key=lambda d: d.code))}
 
 
-def _measured(result: ToolResult, policy: Policy) -> _bounds.Measured:
+def measure(result: ToolResult, policy: Policy) -> Measured:
+    """Why an answer is no tool result within the policy's limits, and how large it is."""
     body = result.body
+    measured = _bounds.measure(body, policy.limits, outside=1)
     if not is_object(body):
-        return _bounds.Measured((Problem("not_an_object"),))
+        return measured._replace(problems=(Problem("not_an_object"),))
     problems: list[Problem] = []
     if "content" in body:
         if not is_array(body["content"]):
@@ -159,8 +183,9 @@ def _measured(result: ToolResult, policy: Policy) -> _bounds.Measured:
         problems.append(Problem("content_missing"))
     if not isinstance(body.get("isError"), bool | None):
         problems.append(Problem("error_flag"))
-    found, size, values, tame = _bounds.measure(body, policy.limits, outside=1)
-    return _bounds.Measured(tuple(sorted((*problems, *found), key=lambda p: p.code)), size, values, tame)
+    if not problems:
+        return measured
+    return measured._replace(problems=tuple(sorted((*problems, *measured.problems), key=lambda p: p.code)))
 
 
 def _unfinished(result: ToolResult) -> str | None:
@@ -171,13 +196,13 @@ def _unfinished(result: ToolResult) -> str | None:
     return said if isinstance(said, str) else json_type(said)
 
 
-def _deviations(result: ToolResult) -> tuple[Deviation, ...]:
+def _deviations(result: ToolResult, *, has_structured: bool) -> tuple[Deviation, ...]:
     found: list[Deviation] = []
-    if "content" not in result.body and result.has_structured:
+    if "content" not in result.body and has_structured:
         found.append(Deviation("content_missing", "`content` is required beside structured content"))
     if result.modern and "resultType" not in result.body:
         found.append(Deviation("result_type_missing", "2026-07-28 asks for `resultType` in every result"))
-    if result.has_structured and not result.modern and not isinstance(result.structured, dict):
+    if has_structured and not isinstance(result.structured, dict) and not result.modern:
         found.append(Deviation("structured_not_object", f"structured content is {json_type(result.structured)}"))
     if not all(is_known_block(block) for block in result.blocks):
         found.append(Deviation("unknown_block", "a content block is of a type that the specification does not know"))

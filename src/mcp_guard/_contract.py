@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
 from mcp_guard import _words
-from mcp_guard._canonical import Flaw, canonical_json, plain
+from mcp_guard._canonical import Flaw, canonical_json, plain, values_of
 from mcp_guard._documents import leads_out
 from mcp_guard._facts import Unusable
 from mcp_guard._kept import Kept
@@ -35,6 +35,9 @@ _ABSENT: Final = _Absent()
 _OTHERS_DEPTH: Final = 200
 _MEMBERS: Final = 1_000
 _KEYS: Final = {"outputSchema": "output_schema", "inputSchema": "input_schema"}
+_READ_FIRST: Final = ("name", "outputSchema", "inputSchema")
+_LEAST: Final = 10
+"""Values that each member may have, whatever the others have."""
 PARTS: Final = ("description", "inputSchema", "outputSchema", "annotations")
 """What of a definition a caller relies on: each has a fingerprint of its own."""
 
@@ -91,6 +94,7 @@ class Contract:
             self._compiled()
         self._input: CompiledSchema | Unusable | _Absent | None = _ABSENT
         self._fingerprint: str | None = None
+        self._output_fingerprint: str | None = None
 
     @classmethod
     def from_tool(
@@ -101,7 +105,13 @@ class Contract:
         resources: Mapping[str, dict[str, Any]] | None = None,
         defer: bool = False,
     ) -> Contract:
-        """The contract of a tool as it stands in a listing: a mapping, or the `Tool` of either SDK major.
+        """The contract of a tool as it stands in a listing.
+
+        Args:
+            tool: A mapping, or the `Tool` of either SDK major.
+            limits: As the constructor takes them.
+            resources: The same.
+            defer: The same.
 
         Raises:
             TypeError: `tool` is neither.
@@ -182,19 +192,24 @@ class Contract:
     def fingerprint(self) -> str:
         """SHA-256 of the whole definition (RFC 8785), in hexadecimal digits."""
         if self._fingerprint is None:
-            self._fingerprint = _digest({key: _marked(part) for key, part in self._definition.items()})
+            marked = {key: _marked(part) for key, part in self._definition.items()}
+            self._fingerprint = _digest(marked, simple=self._simple)
         return self._fingerprint
 
     @property
     def output_fingerprint(self) -> str | None:
         """SHA-256 of the outputSchema (RFC 8785), in hexadecimal digits; `None` where none is declared."""
-        return _digest(_marked(self._definition["outputSchema"])) if self.declares_output else None
+        if self._output_fingerprint is None and self.declares_output:
+            self._output_fingerprint = _digest(_marked(self._definition["outputSchema"]), simple=self._simple)
+        return self._output_fingerprint
 
     @property
     def fingerprints(self) -> dict[str, str | None]:
         """SHA-256 of each of the parts that a caller relies on (RFC 8785); `None` where there is none."""
         parts = {key: self._definition.get(key) for key in PARTS}
-        return {key: None if part is None else _digest(_marked(part)) for key, part in parts.items()}
+        return {
+            key: None if part is None else _digest(_marked(part), simple=self._simple) for key, part in parts.items()
+        }
 
     @property
     def flaws(self) -> dict[str, Flaw]:
@@ -255,6 +270,13 @@ class Contract:
         twin._output = ambiguous  # noqa: SLF001  # of the same class
         return twin
 
+    @property
+    def held(self) -> int:
+        """Bytes that what is compiled of it holds, about."""
+        output, arguments = self._output, self._input
+        held = output.held if isinstance(output, CompiledSchema) else 0
+        return held + (arguments.held if isinstance(arguments, CompiledSchema) else 0)
+
     def keep_in(self, kept: Kept) -> None:
         """Compile from now on only while `kept` has room."""
         self._kept = kept
@@ -279,22 +301,29 @@ class Contract:
         return f"Contract({_words.name(self.name)!r}, {self.fingerprint[:12]})"
 
     def _read(self, members: dict[Any, Any]) -> dict[str, Any]:
-        """Copies of the members, a `Flaw` where there is none."""
+        """Copies of the members, a `Flaw` where there is none. All share what may be copied, the schemas first."""
+        named = dict(_first(members))
         kept: dict[str, Any] = {}
-        room = self._limits.schema_bytes
+        limits = self._limits
+        room, values = limits.schema_bytes, values_of(limits)
         self._size = 0
-        for key, part in _first(members):
+        self._simple = True
+        for key in sorted(named, key=_rank):
+            part = named[key]
             if isinstance(part, Flaw):  # what was saved as not kept
                 kept[key] = part
+                self._simple = False
                 continue
             if key in _KEYS:
-                copied = plain(part, depth=self._limits.schema_depth, size=self._limits.schema_bytes)
+                copied = plain(part, depth=limits.schema_depth, size=limits.schema_bytes, values=values)
             else:
-                copied = plain(part, depth=_OTHERS_DEPTH, size=room)
+                copied = plain(part, depth=_OTHERS_DEPTH, size=room, values=values)
                 room -= 0 if isinstance(copied, Flaw) else copied.size
             kept[key] = copied if isinstance(copied, Flaw) else copied.value
             self._size += len(key) + (copied.found if isinstance(copied, Flaw) else copied.size)
-        return kept
+            values = max(values - copied.values, _LEAST)
+            self._simple = self._simple and key.isascii() and not isinstance(copied, Flaw) and copied.simple
+        return {key: kept[key] for key in named}
 
     def _compiled(self) -> CompiledSchema | Unusable | None:
         made = self._output
@@ -321,12 +350,16 @@ def _first(members: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
         yield pair
 
 
+def _rank(key: str) -> int:
+    return _READ_FIRST.index(key) if key in _READ_FIRST else len(_READ_FIRST)
+
+
 def _marked(part: Any) -> Any:
     return ["\0flaw", part.code, part.found] if isinstance(part, Flaw) else part
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(canonical_json(value) or b"").hexdigest()
+def _digest(value: Any, *, simple: bool) -> str:
+    return hashlib.sha256(canonical_json(value, simple=simple) or b"").hexdigest()
 
 
 def _definition_of(tool: Any) -> Mapping[str, Any]:

@@ -35,13 +35,13 @@ _PLACED: Final = 24_000_000
 """Characters: 3,000 subschemas below 60 names of 2.5 KB were measured to take 1.3 GB."""
 _CHARACTERS: Final = 50
 """A text of so many characters takes as much as any other value."""
-_NODE, _VALUE, _MICROSECOND = 180, 60, 143
+_NODE, _VALUE, MICROSECOND = 180, 60, 143
 """Units to compile a subschema, each of the values in it, and a pattern."""
 _APPLIED: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
 _REFERRING: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef"})
-_AGAIN: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+MARKING: Final = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 """Keywords that hold the value once more against the subschemas beside them."""
 
 
@@ -124,7 +124,7 @@ def _compiling(nodes: list[Node], own: list[int]) -> list[int]:
     for index in order:
         node = nodes[index]
         here = _NODE * (1 + node.booleans) + _VALUE * own[index]
-        here += _MICROSECOND * sum(cost_of(pattern).compiling for pattern in patterns_of(node.schema))
+        here += MICROSECOND * sum(cost_of(pattern).compiling for pattern in patterns_of(node.schema))
         units[index] = min(here + sum(units[edge.to] for edge in node.edges if edge.use != "held"), _CEILING)
     return units
 
@@ -176,7 +176,7 @@ def _reachable(nodes: list[Node]) -> set[int]:
 def times(node: Node, edge: Edge) -> int:
     """How often one look at a value holds it against this subschema."""
     beside = edge.use == "in_place" or edge.keyword in {"contains", "items"}
-    return 2 if beside and not _AGAIN.isdisjoint(node.schema) else 1
+    return 2 if beside and not MARKING.isdisjoint(node.schema) else 1
 
 
 def order_of(nodes: list[Node], follows: Callable[[Edge], bool]) -> list[int]:

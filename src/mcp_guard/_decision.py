@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Final, final
 
 from mcp_guard import errors
 from mcp_guard._contract import Contract
@@ -41,6 +41,8 @@ def decide(
     named_safe: bool = False,
 ) -> Decision:
     """Hold one verdict and its deviations against a policy."""
+    if isinstance(verdict, Conforming) and not verdict.deviations:
+        return _NOTHING
     context: dict[str, Any] = {"call_id": call_id, "named_safe": named_safe}
     action = _on_verdict(verdict, policy)
     error = as_error(verdict, **context)
@@ -54,6 +56,9 @@ def decide(
         if do == "raise":
             return Decision("raise", _deviating(deviation, verdict, policy, contract, about))
     return Decision("report" if "report" in (action, *on_deviations) else "allow", error)
+
+
+_NOTHING: Final = Decision("allow", None)
 
 
 def _on_verdict(verdict: Verdict, policy: Policy) -> Action:

@@ -8,15 +8,15 @@ the subschemas that apply to them, all of a kind at a time, and what each pair c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
-from mcp_guard._applying import HASHING, Applying, State
+from mcp_guard._applying import HASHING, Applying, State, scaled
 from mcp_guard._bounds import Measured
+from mcp_guard._patterns import Powers
 from mcp_guard._references import Survey
-from mcp_guard._roles import HASHED, INT64, Role, Seeds, Text
+from mcp_guard._roles import HASHED, INT64, NANOSECONDS, Role, Seeds, Text
 
 BUDGET: Final = 16_000_000
 """Units of work that one check may cost, of about 7 ns each: see `_roles`."""
@@ -24,8 +24,11 @@ _ALIKE: Final = (str, int, float)
 _LISTED: Final = 40
 """For each element of an array that is unique, where all are of one of these types."""
 _METASCHEMA: Final = 60
-_APPLYING, _OBJECT, _MEMBER, _NAMED = 100, 60, 25, 20
-"""Units that finding out costs here: for a subschema that applies somewhere, an object, a member, a declared name."""
+_APPLYING, _OBJECT, _MEMBER, _DECLARED, _NAMED = 100, 60, 25, 8, 20
+_PLACED, _ELEMENT = 40, 10
+"""Units that finding out costs here: for a subschema that applies somewhere, an object, a member, a declared name, such
+a name that is there; for a place of a tuple and a subschema, and for what stands at it."""
+_RAISED: Final = 40
 _LARGE: Final = 1e6
 _DIVIDED_SLOWLY: Final = 450
 """More for a float of more digits, where it is divided exactly by a fraction."""
@@ -66,12 +69,13 @@ class Size:
 class Effort:
     """What one look costs: units of work, and the strings that patterns have to backtrack on.
 
+    `again`: nanoseconds that patterns may run over all of them after each step back.
     `exact`: numbers have to be compared by `_exact`.
     """
 
     units: int = 0
     strings: int = 0
-    characters: int = 0
+    again: int = 0
     exact: bool = False
 
 
@@ -85,12 +89,16 @@ class Estimator:
         self._numeric = any(role.numbers or role.named_exactly or role.unique for role in roles)
         self._divides = any(role.divides for role in roles)
         self._unseen = 0 if survey.closed else _METASCHEMA
-        self._asserted = sum(role.formats.character for role in roles)
+        asserted = any(role.formats.character for role in roles)
+        self._asserted = self._applying.total(lambda role: role.formats.character) if asserted else 0
         self.tame: bool = all(role.tame for role in roles)
         """Whether the engine compares at once all numbers in the schema."""
         self.each: int = self._applying.heaviest + self._unseen
-        """Units that one value costs at most, its text aside."""
-        self.character: int = self._asserted + sum(role.texts.character + role.keys.character for role in roles)
+        """Units that one value costs at most, its text aside; found out more closely when that is first of use."""
+        self._close = False
+        self.character: int = self._asserted
+        if any(role.texts.character or role.keys.character for role in roles):
+            self.character += self._applying.total(lambda role: role.texts.character + role.keys.character)
         """Units that one character costs at most."""
 
     def size(self, value: Any) -> Size:
@@ -111,9 +119,15 @@ class Estimator:
 
     def roughly(self, size: Size, *, formats: bool, allowed: int) -> Effort | None:
         """What holding a value of that size against the schema costs at most, where it is much less than `allowed`."""
-        character = self.character - (0 if formats else self._asserted)
-        units = size.values * self.each + size.characters * character
-        if units > allowed // 3 or self._fancy or (self._divides and not size.tame):
+        if self._fancy or (self._divides and not size.tame):
+            return None
+        characters = size.characters * (self.character - (0 if formats else self._asserted))
+        units = size.values * self.each + characters
+        if units > allowed // 3 and not self._close:
+            self._close = True
+            self.each = self._applying.at_one_place() + self._unseen
+            units = size.values * self.each + characters
+        if units > allowed // 3:
             return None
         return Effort(units, exact=not (self.tame and size.tame))
 
@@ -166,7 +180,7 @@ class _Look:
 
     def _group(self, state: State, group: list[Any]) -> None:
         """Add up what one group of values costs, and sort its parts."""
-        roles = [(self._applying.roles[index], count) for index, count in state[1].items() if index != HASHING]
+        roles = self._applying.roles_of(state[1])
         hashing = state[1].get(HASHING, 0)
         self._spend(len(group) * (sum(role.each * count for role, count in roles) + hashing * HASHED + 1))
         strings = [each for each in group if type(each) is str]
@@ -209,33 +223,50 @@ class _Look:
         )
         looks = sum(count for text, count in texts if text.fancy)
         self.effort.strings += len(strings) * looks
-        self.effort.characters += characters * looks
+        if looks:
+            lengths = [len(string) + 1 for string in strings]
+            self._spend(sum(self._run(lengths, text.first) * count for text, count in texts) // NANOSECONDS)
+            self.effort.again += sum(self._run(lengths, text.again) * count for text, count in texts)
+
+    def _run(self, lengths: list[int], powers: Powers) -> int:
+        """Nanoseconds that one run over strings of such lengths takes."""
+        spent = 0
+        for power, each in powers:
+            if power > 1:
+                self._spend(_RAISED * len(lengths))
+            if power > 0:
+                spent += each * (sum(lengths) if power == 1 else sum(length**power for length in lengths))
+        return spent
 
     def _objects(self, roles: _Roles, hashing: int, objects: list[dict[str, Any]]) -> None:
         self._spend(len(objects) * (sum(role.per_object * count for role, count in roles) + _OBJECT))
-        self._spend(sum(map(len, objects)) * _MEMBER)
+        self._spend(sum(map(len, objects)) * (_MEMBER + sum(role.members * count for role, count in roles)))
         keys = [(role.keys, count) for role, count in roles if role.keys.each]
         if keys:
             self._texts(list(chain.from_iterable(objects)), keys)
-        names = _scaled((role.names, count) for role, count in roles)
+        names = scaled((role.names, count) for role, count in roles)
         if names:
             self._put(names, 0, list(chain.from_iterable(objects)))
+        self._spend(_DECLARED * sum(len(role.properties) for role, _ in roles))
         declared = {name for role, _ in roles for name in role.properties}
         members: dict[str, list[Any]] = defaultdict(list)
         others: list[Any] = []
         for each in objects:
             for name, value in each.items():
                 (members[name] if name in declared else others).append(value)
-        patterned = _scaled((role.patterned, count) for role, count in roles)
+        patterned = scaled((role.patterned, count) for role, count in roles)
         self._spend(_NAMED * len(roles) * len(members))
         for name, values in members.items():
-            seeds = _scaled((role.properties.get(name, role.rest), count) for role, count in roles)
+            seeds = scaled((role.properties.get(name, role.rest), count) for role, count in roles)
             self._put([*seeds, *patterned], hashing, values)
         if others:
-            seeds = _scaled((role.rest, count) for role, count in roles)
+            seeds = scaled((role.rest, count) for role, count in roles)
             self._put([*seeds, *patterned], hashing, others)
 
     def _arrays(self, roles: _Roles, hashing: int, arrays: list[list[Any]]) -> None:
+        elements = sum(role.elements * count for role, count in roles)
+        if elements:
+            self._spend(elements * sum(map(len, arrays)))
         unique = sum(count for role, count in roles if role.unique)
         if unique:
             if all(_are_alike(each) for each in arrays):
@@ -243,10 +274,12 @@ class _Look:
             else:
                 hashing += unique
         first = max(len(role.prefix) for role, _ in roles) if roles else 0
-        items = _scaled((role.items, count) for role, count in roles)
+        items = scaled((role.items, count) for role, count in roles)
         longest = max(map(len, arrays))
-        for at in range(min(first, longest)):
-            seeds = _scaled((role.prefix[at : at + 1], count) for role, count in roles)
+        places = min(first, longest)
+        self._spend(places * (_PLACED * len(roles) + _ELEMENT * len(arrays)))
+        for at in range(places):
+            seeds = scaled((role.prefix[at : at + 1], count) for role, count in roles)
             self._put([*seeds, *items], hashing, [each[at] for each in arrays if len(each) > at])
         if longest > first:
             rest = chain.from_iterable(each[first:] if first else each for each in arrays)
@@ -276,7 +309,3 @@ def _dividing(number: float) -> int:
     if -_LARGE < number < _LARGE:
         return 0
     return _DIVIDED_SLOWLY + (number.bit_length() ** 2 // _SQUARED if isinstance(number, int) else 0)
-
-
-def _scaled(pairs: Iterable[tuple[Seeds, int]]) -> list[tuple[int, int]]:
-    return [(index, inner * count) for seeds, count in pairs for index, inner in seeds]

@@ -22,7 +22,7 @@ jsonschema-rs takes a string on which they do not suffice for one that does not 
 also under `not`: what conforms has been shown to."""
 
 PER_STEP: Final = 500
-"""Nanoseconds that such a step may take on a short string, and about 1.5 more for each character of a long one."""
+"""Nanoseconds that such a step may take, the run over the string aside that may come after it: see `PatternCost`."""
 _NAMELESS: Final = "json-schema:///"
 """What jsonschema-rs calls a schema that has no name."""
 
@@ -70,7 +70,7 @@ class Decider:
         CannotCompile: The engine does not take the schema.
     """
 
-    __slots__ = ("_backtracking", "_validator")
+    __slots__ = ("_backtracking", "_refused", "_validator")
 
     def __init__(
         self,
@@ -86,6 +86,7 @@ class Decider:
         import jsonschema_rs  # the heavy import waits
 
         self._backtracking = backtracking
+        self._refused: type[Exception] = jsonschema_rs.ValidationError
         try:
             if resources:  # a document may refer back to the schema, by whatever that or a part of it calls itself
                 documents = [*resources.items(), (_NAMELESS, {"$schema": URIS[dialect], **schema})]
@@ -121,8 +122,6 @@ class Decider:
         Raises:
             CannotDecide: The backtracking allowed did not suffice, or may not have; or the engine failed.
         """
-        import jsonschema_rs
-
         try:
             fits: bool = self._validator.is_valid(value)
             if not fits and (stopped := _STOPPED.get()) is not None:
@@ -132,8 +131,11 @@ class Decider:
                 return fits
             if asking:
                 self._validator.validate(value)
-        except jsonschema_rs.ValidationError as error:
-            if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded):
+        except self._refused as error:
+            import jsonschema_rs
+
+            kind = getattr(error, "kind", None)
+            if isinstance(kind, jsonschema_rs.ValidationErrorKind.BacktrackLimitExceeded):
                 raise CannotDecide from None
             return False
         except BaseException as error:  # noqa: BLE001  # a Rust panic is one; `contain` lets the rest go on

@@ -322,8 +322,10 @@ class _Walk:
 
     def spend(self, steps: int) -> None:
         """Count work. Raises `OutOfBudget`."""
-        self.left -= steps + self.documents.owed
-        self.documents.owed = 0
+        owed, self.documents.owed = self.documents.owed, 0
+        if owed > _MUCH and self._purse.pays(owed * _UNITS_A_STEP, share=_ALL_OF_IT):
+            owed = 0
+        self.left -= steps + owed
         if self.left < 0:
             raise OutOfBudget
 
@@ -381,7 +383,7 @@ class _Walk:
     def suspects(self, node: Any, values: Any, start: int = 0) -> Iterable[tuple[Any, Any]]:
         """Keys or indices, and values, of those members that may not fit, as far as that is quickly known."""
         many = len(values) - start > _FEW and not node.trivial
-        test = self._affordable(node, values, _THE_ONE) if many else None
+        test = self._affordable(node, values, _ALL_OF_IT) if many else None
         if test is not None:
             self.spend(len(values) >> 6)
         pairs: Any = values.items() if is_object(values) else enumerate(values)
@@ -396,14 +398,19 @@ class _Walk:
         while chunk := list(islice(members, _CHUNK)):
             if every is not None and every([member for _, member in chunk]):
                 continue
-            if asking is None:  # one look more at all of them together is what all chunks may cost
-                asking = self._purse.pays(price, share=1)
+            if not asking:  # one look more at all of them together is what all chunks may cost, else each for itself
+                asking = asking is None and self._purse.pays(price, share=1)
+            asked = asking or self._pays_each(chunk)
             for key, member in chunk:
-                if not asking:
+                if not asked:
                     yield key, member
                 elif not test(member):
                     self._known[id(node), id(member)] = False
                     yield key, member
+
+    def _pays_each(self, chunk: list[tuple[Any, Any]]) -> bool:
+        self.spend(len(chunk) >> 2)
+        return self._purse.pays(sum(self._purse.price(member, self.spend) for _, member in chunk), share=1)
 
     def suspicious(self, node: Any, names: list[str], value: Any) -> Iterable[str]:
         """Of the names of properties, those that may not fit, as far as that is quickly known."""
@@ -435,9 +442,9 @@ class _Walk:
     def _backtracking(self, pattern: str, length: int) -> int:
         """Units that the engine may need to hold a text of that length against a pattern."""
         cost = cost_of(pattern)
-        if cost.fancy:
-            return self.documents.parts.backtracked(length)
-        return (length + 1) * cost.width
+        if cost.again:
+            return self.documents.parts.backtracked(cost, length)
+        return (length + 1) * cost.character
 
     def _weight(self, value: Any) -> int:
         """How many values there are in a value."""
@@ -498,7 +505,8 @@ class _Walk:
 
 
 _UNITS_A_STEP: Final = 250
-_ONE_OF_MANY, _ONE_OF_FEW, _THE_ONE = 8, 4, 2
+_MUCH: Final = 1_000
+_ONE_OF_MANY, _ONE_OF_FEW, _THE_ONE, _ALL_OF_IT = 8, 4, 2, 1
 """Of what is left, the share that one question of its kind may cost."""
 
 

@@ -71,8 +71,12 @@ class Violation:
 
     def describe(self) -> str:
         """One safe phrase: where, what is asked, what was found."""
-        found = "" if self.found in {"object", "array"} and self.keyword != "type" else f", found {self.found}"
-        return f"{self.shown or 'the root'} {self.says}{found}"
+        return f"{self.shown or 'the root'} {self.says}{self.finding}"
+
+    @property
+    def finding(self) -> str:
+        """What was found, where that tells anything."""
+        return f", found {self.found}" if _tells(self.keyword, self.found) else ""
 
     def to_dict(self) -> dict[str, str]:
         """JSON, with nothing of the server's in it but names that the contract declares."""
@@ -291,6 +295,13 @@ _PLAIN: Final = {
     "propertyNames": "has a property name that is not allowed",
     "false": "must not be there",
 }
+
+
+def _tells(keyword: str, found: JsonType) -> bool:
+    """Whether it tells anything of what type the value is: what is about one type alone is not about the type."""
+    if keyword == "type" or keyword.endswith("_type"):  # the latter are pydantic's
+        return True
+    return found not in {"object", "array"} and keyword not in _BOUNDS and keyword not in {"pattern", "format"}
 
 
 def _listed(expected: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Network, ip_address
 from socket import SOCK_STREAM
 from typing import TYPE_CHECKING, Final, final
+from unicodedata import normalize
 from urllib.parse import unquote, urljoin
 
 import anyio
@@ -84,7 +85,10 @@ class Address:
 
 def _is_plain(segment: str) -> bool:
     """Whether a segment of a path is itself to every server: no way up, no slash in it, nothing encoded twice."""
-    decoded = unquote(segment)
+    try:
+        decoded = normalize("NFKC", unquote(segment, errors="strict"))  # a full-width dot is a dot to some
+    except UnicodeDecodeError:  # two bytes that some read as a dot (RFC 3629, section 10)
+        return False
     name = decoded.partition(";")[0].strip()  # to some servers the rest is parameters
     return name not in {".", ".."} and decoded.isprintable() and not any(c in decoded for c in "/\\%")
 
@@ -134,6 +138,8 @@ def is_public(address: str) -> bool:
     try:
         ip = ip_address(address)
     except ValueError:
+        return False
+    if "%" in address:  # a zone is of this host's own networks (RFC 4007, section 11)
         return False
     if isinstance(ip, IPv4Address):
         return not any(ip in network for network in _NO_IPV4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar, cast, final
 
@@ -12,7 +12,7 @@ import pydantic
 
 from mcp_guard import _text, _words
 from mcp_guard._facts import Violation, is_array, is_object, json_type
-from mcp_guard._json import NotJson, parse_json
+from mcp_guard._json import NotJson, Room, parse_json
 from mcp_guard.policy import Limits
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Into(Generic[T]):
                 return parse_json(text, limits)
             except NotJson:
                 return text
-        read = _text.read(texts, _Asked(self._adapter), "readings", formats=False, limits=limits)
+        read = _text.read(texts, _Asked(self._adapter), "readings", formats=False, room=Room(limits))
         match read:
             case _text.Reading(value=value) | _text.Unfit(value=value):
                 return value
@@ -95,10 +95,19 @@ def _violations(exc: pydantic.ValidationError, declared: frozenset[str]) -> tupl
             found=json_type(error["input"]),
             value=error["input"],
             shown=_words.shown_pointer(error["loc"], declared),
-            says=f"is refused by the type ({_words.name(error['type'])})",
+            says=f"is refused by the type ({_words.name(error['type'])}{_wrapping(error, declared)})",
         )
         for error in exc.errors(include_url=False, include_context=False)[:_KEPT]
     )
+
+
+def _wrapping(error: Mapping[str, object], declared: frozenset[str]) -> str:
+    """A hint where the data may be wrapped, as the SDK's servers do it without a word."""
+    whole: object = error["input"]
+    if error["loc"] or not is_object(whole) or len(whole) != 1:
+        return ""
+    (name,) = whole
+    return f"; its one member is {_words.name(name) if name in declared else '*'}"
 
 
 class _Asked:

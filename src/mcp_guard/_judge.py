@@ -12,16 +12,16 @@ import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from typing import Any, Final, TypeVar, final
 
-from mcp_guard import _arguments, _bounds, _correlation, _engine, _words, errors
+from mcp_guard import _arguments, _correlation, _engine, _words, errors
 from mcp_guard._around import copied, current_span, entered, has_around
 from mcp_guard._canonical import canonical_json
-from mcp_guard._check import judged
+from mcp_guard._check import judged, measure
 from mcp_guard._contract import Contract
 from mcp_guard._decision import Decision, decide
 from mcp_guard._drift import changes
@@ -39,6 +39,7 @@ _DRIFTS_KEPT: Final = 1_000
 _NO_ENGINE: Final = (
     "jsonschema-rs is not installed: jsonschema decides, and what it can't check in bounded time is too_complex"
 )
+_NOTHING: Final = nullcontext()
 _PRESETS: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RELAY": RELAY}
 
 
@@ -62,6 +63,8 @@ class Call:
     """Those that are the call's own, not its result's."""
     result: ToolResult | None = None
     verdict: Verdict | None = None
+    size: int | None = None
+    """Characters of text in the result."""
     noted: errors.GuardError | None = None
     """An error that the policy only reports."""
     sdk_error: Exception | None = None
@@ -76,15 +79,17 @@ class Call:
     waited: float = 0.0
     """Seconds that were waited before the attempt."""
     correlation: str | None = None
-    trace_id: str | None = None
-    span_id: str | None = None
+    recorded: bool = False
+    """Whether the caller is given the record; else one is made only where somebody is told."""
+    record: Record | None = None
     ms_queued: float = 0.0
     ms_wire: float = 0.0
     ms_check: float = 0.0
 
     def begin_attempt(self, waited: float = 0.0) -> None:
         """Begin an attempt: what an earlier one brought is no more."""
-        self.deviations, self.result, self.verdict, self.noted, self.sdk_error = (), None, None, None, None
+        self.deviations, self.result, self.verdict, self.size = (), None, None, None
+        self.noted, self.sdk_error = None, None
         self.reached, self.is_over, self.waited = "not_sent", False, waited
 
     def end_attempt(self, error: str | None, outcome: errors.Outcome) -> None:
@@ -99,6 +104,11 @@ class Call:
     def context(self, **more: Any) -> dict[str, Any]:
         """The keywords that every error of this call has."""
         return {"tool": self.tool, "call_id": self.id, "named_safe": self.named_safe, **more}
+
+    @property
+    def unsent(self) -> dict[str, Any]:
+        """Those of an error that says that nothing was sent."""
+        return self.context(outcome="not_sent")
 
 
 @final
@@ -146,7 +156,7 @@ class Judge:
 
     def policy_for(self, tool: str) -> Policy:
         """The policy of one tool: a name beats a glob, the first glob beats later ones."""
-        return of_tool(self._overrides, tool) or self.policy
+        return (of_tool(self._overrides, tool) if self._overrides else None) or self.policy
 
     def contract(self, tool: str) -> Contract | None:
         """What this tool promised, as far as is known."""
@@ -188,15 +198,18 @@ class Judge:
             tool=tool,
             arguments=arguments,
             policy=self.policy_for(tool),
-            named_safe=any(fnmatchcase(tool, name) for name in self._safe),
+            named_safe=bool(self._safe) and any(fnmatchcase(tool, name) for name in self._safe),
             began=datetime.now(timezone.utc),
             protocol=protocol,
             correlation=_correlation.current(),
         )
 
-    @contextmanager
-    def around(self, call: Call) -> Generator[None]:
+    def around(self, call: Call) -> AbstractContextManager[None]:
         """Be inside of what the hooks put round a call: for all of its way, its telling included."""
+        return self._entered(call) if self._around else _NOTHING
+
+    @contextmanager
+    def _entered(self, call: Call) -> Generator[None]:
         info = CallInfo(
             call_id=call.id,
             tool=_words.name(call.tool),
@@ -206,35 +219,36 @@ class Judge:
             result=lambda: None if call.result is None else copied(call.result.body),
         )
         with entered(self._around, info, self._failed):
-            call.trace_id, call.span_id = current_span()
             yield
 
     def admit(self, call: Call) -> errors.GuardError | None:
         """Take up the tool's contract; why the call is not to be sent, given it, or `None`."""
         call.contract = contract = self.contract(call.tool)
-        policy, unsent = call.policy, call.context(outcome="not_sent")
-        if policy.pins != "allow" and (drifted := self.drift(call.tool)):
-            changed = errors.ContractChangedError(changes=drifted, **unsent)
+        policy = call.policy
+        if self.pinned and policy.pins != "allow" and (drifted := self.drift(call.tool)):
+            changed = errors.ContractChangedError(changes=drifted, **call.unsent)
             # refused here also where it is the deviation that raises: later would be after the tool ran
             if policy.pins == "raise" or policy.on_deviation("contract_changed") == "raise":
                 return changed
             call.noted = changed
             call.note("contract_changed", "; ".join(change.describe() for change in drifted[:3]))
         if contract is None:
-            return errors.ToolNotListedError(**unsent) if policy.unlisted == "raise" else None
+            return errors.ToolNotListedError(**call.unsent) if policy.unlisted == "raise" else None
         if contract.unusable is not None and policy.unenforceable == "raise":
             unusable = contract.unusable
-            return errors.UnusableContractError(reason=unusable.reason, detail=unusable.detail, **unsent)
+            return errors.UnusableContractError(reason=unusable.reason, detail=unusable.detail, **call.unsent)
         if not contract.declares_output and policy.undeclared == "raise" and not call.typed:
-            return errors.UnusableContractError(reason="undeclared", **unsent)
+            return errors.UnusableContractError(reason="undeclared", **call.unsent)
         misfit = _arguments.held(call.arguments or {}, contract, policy)
         if misfit.violations and policy.arguments != "allow":
-            error = errors.InvalidArgumentsError(violations=misfit.violations, truncated=misfit.truncated, **unsent)
+            error = errors.InvalidArgumentsError(
+                violations=misfit.violations, truncated=misfit.truncated, **call.unsent
+            )
             if policy.arguments == "raise":
                 return error
             call.noted = call.noted or error
         if misfit.unknown and policy.on_deviation("unknown_argument") == "raise":
-            return errors.InvalidArgumentsError(violations=misfit.unknown, **unsent)
+            return errors.InvalidArgumentsError(violations=misfit.unknown, **call.unsent)
         if misfit.unknown:
             call.note("unknown_argument", "; ".join(v.says for v in misfit.unknown[:3]))
         return None
@@ -243,10 +257,11 @@ class Judge:
         """The verdict over a result, with the deviations of its call."""
         began = self._clock()
         failure = functools.partial(self._readers.failure, call.tool)
-        verdict = judged(result, call.contract, call.policy, tool=call.tool, failure=failure)
+        measured = measure(result, call.policy)
+        verdict = judged(result, call.contract, call.policy, tool=call.tool, failure=failure, measured=measured)
         for deviation in call.deviations:
             verdict = with_deviation(verdict, deviation)
-        call.result, call.verdict = result, verdict
+        call.result, call.verdict, call.size = result, verdict, measured.size
         call.ms_check += (self._clock() - began) * 1000
         return verdict
 
@@ -257,16 +272,18 @@ class Judge:
             policy = dataclasses.replace(policy, undeclared="allow")
         return decide(verdict, policy, call.contract, call_id=call.id, named_safe=call.named_safe)
 
-    def tell(self, call: Call, decision: Decision, outcome: errors.Outcome) -> Record:
-        """Make the record of a call, say what is to be reported, and tell the hooks."""
+    def tell(self, call: Call, decision: Decision, outcome: errors.Outcome) -> None:
+        """Make the record of a call, say what is to be reported, and tell the hooks; nothing where nobody listens."""
         if call.noted is not None and decision.error is None:
             decision = Decision("report", call.noted)
-        record = self._record(call, decision, outcome)
-        if decision.action == "report" and self._reports:
+        reported = self._reports and decision.action == "report"
+        if not (reported or self._hooks or call.recorded):
+            return
+        record = call.record = self._record(call, decision, outcome)
+        if reported:
             self._report(record, call.verdict)
         for hook in self._hooks:
             self._tell(hook, record)
-        return record
 
     def _tell(self, hook: Hook, record: Record) -> None:
         try:
@@ -284,18 +301,19 @@ class Judge:
         error = None if decision.error is None else decision.error.kind
         deviations = call.deviations if verdict is None else verdict.deviations
         told = bool(self._hooks)
+        trace_id, span_id = current_span()
         return Record(
             time=call.began,
             call_id=call.id,
             correlation=call.correlation,
-            trace_id=call.trace_id,
-            span_id=call.span_id,
+            trace_id=trace_id,
+            span_id=span_id,
             server=_words.name(self.server) if self.server else None,
             tool=_words.name(call.tool),
             fingerprint=contract.fingerprint if told and contract is not None else None,
             output_fingerprint=contract.output_fingerprint if told and contract is not None else None,
             protocol=call.protocol,
-            policy=next((name for name, p in _PRESETS.items() if p == call.policy), "custom"),
+            policy=_preset(call.policy),
             arguments_hash=self._hash(call.arguments or {}) if told else None,
             verdict=None if verdict is None else type(verdict).__name__,
             source=verdict.source if isinstance(verdict, (Conforming, Violating)) else None,
@@ -308,7 +326,7 @@ class Judge:
             ms_queued=call.ms_queued,
             ms_wire=call.ms_wire,
             ms_check=call.ms_check,
-            result_bytes=_size(call) if told else None,
+            result_bytes=call.size if told else None,
             blocks=_blocks(call.result) if told else (),
         )
 
@@ -382,8 +400,10 @@ def _violations(verdict: Verdict | None, error: errors.GuardError | None) -> tup
     return error.violations if isinstance(error, (errors.OutputValidationError, errors.InvalidArgumentsError)) else ()
 
 
-def _size(call: Call) -> int | None:
-    return None if call.result is None else _bounds.measure(call.result.body, call.policy.limits, outside=1)[1]
+def _preset(policy: Policy) -> str:
+    # most are the very preset, and comparing two takes long
+    known = next((name for name, preset in _PRESETS.items() if preset is policy), None)
+    return known or next((name for name, preset in _PRESETS.items() if preset == policy), "custom")
 
 
 def _blocks(result: ToolResult | None) -> tuple[tuple[str, int], ...]:

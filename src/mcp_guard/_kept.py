@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, Protocol, final
 
-ROOM: Final = 1_000_000
-"""Characters of the definitions that are compiled at a time in one set of contracts: some hundred tools that are well
-described. A compiled schema was measured to take about a hundred bytes a character, and to be made in a millisecond."""
+ROOM: Final = 128 << 20
+"""Bytes of what is compiled at a time in one set of contracts, as `CompiledSchema.held` estimates them: some thousand
+tools that are well described, at a hundred kilobytes each, or six of the dearest patterns that there may be."""
 
 
 class Holder(Protocol):
     """What holds something that can be made again."""
 
     @property
-    def size(self) -> int:
-        """How much it counts for."""
+    def held(self) -> int:
+        """How many bytes it holds, about."""
         ...
 
     def forget(self) -> None:
@@ -34,11 +34,15 @@ class Kept:
     def use(self, holder: Holder) -> None:
         """Take note that what it holds is used; where there is too much now, the one longest unused lets go of its."""
         key = id(holder)  # they are kept here, so that nothing else can have it
-        if key in self._used:
+        held = holder.held
+        known = self._used.get(key)
+        if known is not None:
             self._used.move_to_end(key)
-            return
-        self._used[key] = holder, holder.size
-        self._size += holder.size
+            if known[1] == held:
+                return
+            self._size -= known[1]
+        self._used[key] = holder, held
+        self._size += held
         while self._size > ROOM and len(self._used) > 1:
             _, (oldest, size) = self._used.popitem(last=False)
             self._size -= size

@@ -73,6 +73,12 @@ class Listing:
         self._doubted: dict[Doubt, float] = {}
         self._absent: set[str] = set()
 
+    def is_settled(self, tool: str) -> bool:
+        """Whether there is nothing to find out about a tool before it is called: `ensure` would do nothing."""
+        if self._remote_refs is not None or self.watch.is_open:
+            return False
+        return self._judge.contract(tool) is not None and self._is_fresh()
+
     async def ensure(self, tool: str) -> Fault | None:
         """Make the contract of a tool known before it is called. Gives what went wrong where a reading failed."""
         fault = await self._known(tool)

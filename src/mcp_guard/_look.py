@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from mcp_guard import _engine
+from mcp_guard._bounds import Measured
 from mcp_guard._effort import BUDGET, Effort, Estimator, Size, TooMuch
 from mcp_guard._facts import Violation, is_array, is_object
 from mcp_guard._purse import Means
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 _BACKTRACKING: Final = (_engine.BACKTRACKING, 1_000, 100, 20, 5)
 _BACKTRACKED: Final = 50_000_000 // NANOSECONDS
 """Units that all backtracking of one check may take."""
-_PER_CHARACTER: Final = 1.5
 _ASKED: Final = 1_000
 """Strings of which the engine may be asked whether it backtracked too much: see `Decider`."""
 _EXPLAINED: Final = BUDGET // 2
@@ -27,6 +27,9 @@ _DECIDING: Final = 3
 """How many times the steps of an explanation all decisions of one check without the engine may take."""
 
 
+_READ, _READING = 500_000, 6
+"""Units that each value, and twice those that each key of a text takes away from what may be asked, after so many:
+reading it took its time already."""
 _WRAPPERS: Final = 4
 """What is read from text is put into so many containers at most."""
 
@@ -50,8 +53,8 @@ class Compiled(Protocol):
         """What explains."""
         ...
 
-    def has_decider(self, *, formats: bool, exact: bool, backtracking: int) -> bool:
-        """Whether that one is compiled already."""
+    def made(self, formats: bool, exact: bool, backtracking: int, /) -> _engine.Decider | None:  # noqa: FBT001  # a key
+        """The one that is compiled already, if it is."""
         ...
 
     def decider(self, *, formats: bool, exact: bool, backtracking: int) -> _engine.Decider:
@@ -80,6 +83,11 @@ class Look:
         """As the server sent it."""
         return self._compiled.schema
 
+    def knows(self, value: Any, measured: Measured) -> None:
+        """Take note of how large a value is that was read from text, and may be asked about."""
+        self._sizes[id(value)] = value, Size.of(measured)
+        self._left -= max(measured.values + 2 * measured.keys - _READ, 0) * _READING
+
     @property
     def has_formats(self) -> bool:
         """Whether asserting `format` could make a difference."""
@@ -92,14 +100,18 @@ class Look:
             Undecided: It could not be found out.
         """
         compiled = self._compiled
+        formats = formats and compiled.has_formats
         if compiled.estimator is None:
             return self._plainly(value, formats=formats)
         backtracking = _engine.BACKTRACKING
         try:
             effort, backtracking = self._estimated(value, formats=formats)
-            if not compiled.has_decider(formats=formats, exact=effort.exact, backtracking=backtracking):
+            if formats or effort.exact or backtracking != _engine.BACKTRACKING:
+                # also where it is made already: a verdict does not depend on what was judged before
                 self._pay(compiled.compiling)
-            decide = compiled.decider(formats=formats, exact=effort.exact, backtracking=backtracking)
+            decide = compiled.made(formats, effort.exact, backtracking)
+            if decide is None:
+                decide = compiled.decider(formats=formats, exact=effort.exact, backtracking=backtracking)
             return decide(value, asking=effort.strings <= _ASKED and not compiled.has_property_names)
         except TooMuch as much:
             found = f"{BUDGET} are allowed in one check, found {BUDGET - self._left + much.units} or more"
@@ -113,6 +125,7 @@ class Look:
     def violations(self, value: Any, *, formats: bool = False, limit: int = 20) -> tuple[tuple[Violation, ...], bool]:
         """Why a value does not fit, at most `limit` violations, at least one; and whether there may be more."""
         explainer, estimator = self._compiled.explainer, self._compiled.estimator
+        formats = formats and self._compiled.has_formats
         decided = self._decided(value, formats=formats)
         if estimator is None or decided is None:
             return explainer.violations(value, formats=formats, limit=limit, means=Means(left=0))
@@ -156,6 +169,9 @@ class Look:
             raise TooMuch(0)
         effort = self._effort(value, estimator, formats=formats)
         self._pay(effort.units)
+        if not effort.strings:
+            self._efforts[id(value), formats] = value, effort, _engine.BACKTRACKING
+            return effort, _engine.BACKTRACKING
         room = min(self._left, _BACKTRACKED)
         for backtracking in _BACKTRACKING:
             units = _backtracked(effort, backtracking)
@@ -202,5 +218,5 @@ def _is_wrapper(value: Any) -> bool:
 
 
 def _backtracked(effort: Effort, backtracking: int) -> int:
-    """Units that so much backtracking may take on all strings together: each step may read a string."""
-    return int(backtracking * (effort.strings * _engine.PER_STEP + effort.characters * _PER_CHARACTER)) // NANOSECONDS
+    """Units that so much backtracking may take on all strings together: after each step may come a run."""
+    return backtracking * (effort.strings * _engine.PER_STEP + effort.again) // NANOSECONDS

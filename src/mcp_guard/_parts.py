@@ -9,6 +9,7 @@ from mcp_guard import _engine
 from mcp_guard._dialects import Dialect
 from mcp_guard._exact import KEYWORDS, Test
 from mcp_guard._panic import contain
+from mcp_guard._patterns import PatternCost
 from mcp_guard._plain import Priced, exact_test, plain_test
 from mcp_guard._roles import NANOSECONDS
 
@@ -60,9 +61,13 @@ class Parts:
         decide = self._decider({keyword: asked})
         return Priced(lambda value: decide(value, asking=True))
 
-    def backtracked(self, length: int) -> int:
-        """Units of `_roles` that backtracking on one text of that length may take."""
-        return self._backtracking * (_engine.PER_STEP + 2 * length) // NANOSECONDS
+    def backtracked(self, pattern: PatternCost, length: int) -> int:
+        """Units of `_roles` that holding a text of that length against a pattern that has to backtrack may take."""
+        first, again = (
+            sum(int(each * (length + 1) ** power) for power, each in powers if power)
+            for powers in (pattern.first, pattern.again)
+        )
+        return (first + self._backtracking * (_engine.PER_STEP + again)) // NANOSECONDS
 
     def _decider(self, schema: dict[str, Any]) -> _engine.Decider:
         return _engine.Decider(

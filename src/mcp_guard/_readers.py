@@ -45,7 +45,7 @@ class Readers:
 
     def failure(self, tool: str, result: ToolResult) -> ToolFailure | None:
         """The failure that a result is, seen from now; `None` where it is none."""
-        reader = of_tool(self._readers, tool)
+        reader = of_tool(self._readers, tool) if self._readers else None
         failure = (None if reader is None else self._read(reader, tool, result)) or failure_of(result)
         return None if failure is None else failure.at(datetime.now(timezone.utc))
 

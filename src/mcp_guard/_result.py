@@ -43,7 +43,7 @@ class ToolResult:
     def of(
         cls, result: object, *, protocol: str | None = None, body: Any = None, limits: Limits | None = None
     ) -> ToolResult:
-        """Read a raw dict or an SDK's model. Never raises about what is in it.
+        """Read a raw dict or an SDK's model (`result`), within `limits`. Never raises about what is in it.
 
         `body` is the JSON that `result` was made of, where it is at hand: a model may have changed it.
         `protocol` is the negotiated version; `None`: 2026-07-28 where `resultType` is present, else 2025-11-25.

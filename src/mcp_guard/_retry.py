@@ -69,7 +69,7 @@ class Retry:
                 raise TypeError(f"Retry({name}=) takes a function, not {type(getattr(self, name)).__name__}")
 
     def wait(self, failure: GuardError, nth: int) -> float | None:
-        """Seconds to wait after the nth attempt ended so, counted from 1; `None`: that was the last one."""
+        """Seconds to wait after the `nth` attempt, counted from 1, ended in this `failure`; `None`: it was the last."""
         if nth > self.retries or not self._is_of_use(failure):
             return None
         longest = min(self.max_wait, self.base_wait * 2.0 ** min(nth - 1, _DOUBLINGS))

@@ -7,13 +7,14 @@ slow as they can be, and rounded up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from mcp_guard._cost import patterns_of, times
+from mcp_guard._cost import patterns_of
 from mcp_guard._facts import is_array, is_object
-from mcp_guard._patterns import cost_of
+from mcp_guard._patterns import Powers, cost_of
 from mcp_guard._references import Node
 
 Seeds = Sequence[tuple[int, int]]
@@ -25,30 +26,32 @@ INT64: Final = 63
 """Bits of an integer that the engine compares as one."""
 HASHED: Final = 120
 """A value of which a canonical text is made: for `uniqueItems`, and for `enum` and `const` where numbers are exact."""
-_COMPARED, _COMPARED_EXACTLY = 5, 30
+_COMPARED, _COMPARED_EXACTLY = 5, 46
 _DIVIDED, _DIVIDED_EXACTLY = 100, 80
 _NAMED, _NAMED_TEXT = 100, 40
-_WIDE: Final = 200
-_WIDE_COST: Final = 3
-"""Patterns with more positions than this take longer for each."""
 _MATCHED: Final = 8
+_LOOKED_AHEAD: Final = 30
 _KEY: Final = 3
 _FORMATS: Final = {"idn-hostname": (80, 20), "idn-email": (80, 20), "email": (40, 2), "regex": (10, 2)}
 _FORMAT: Final = (20, 1)
 """Units for each string, and for each character of it."""
 _PARTS: Final = {
-    "properties": "properties",
     "patternProperties": "patterned",
     "propertyNames": "names",
     "additionalProperties": "rest",
-    "unevaluatedProperties": "rest",
     "prefixItems": "prefix",
     "items": "items",
     "additionalItems": "items",
-    "unevaluatedItems": "items",
     "contains": "items",
 }
 """Keywords with subschemas for a part of a value, and the field of a `Role`."""
+_MARKED_PARTS: Final = {"unevaluatedProperties": "rest", "unevaluatedItems": "items", "contains": "items"}
+"""The same for what is asked again of parts to tell which are evaluated."""
+_MARKING_MEMBERS: Final = ("properties", "patternProperties", "additionalProperties", "unevaluatedProperties")
+_MARKING_ELEMENTS: Final = ("prefixItems", "items", "contains", "unevaluatedItems")
+_MARKED_MEMBER, _MARKED_ELEMENT = 7, 1
+"""Units for each keyword that tells whether a member is evaluated: it takes 45 ns, and 31 bytes until the check ends.
+So the budget of one check bounds the memory too, at 70 MiB."""
 _BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _NAMING: Final = frozenset({"enum", "const"})
 _NUMERIC: Final = frozenset({*_BOUNDS, "multipleOf", *_NAMING})
@@ -59,18 +62,24 @@ _SPECIAL: Final = _NUMERIC | _DEPENDING | _CONTENT | {"uniqueItems", "pattern", 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What strings cost: each, and each character; and whether a pattern has to backtrack on them."""
+    """What strings cost: each, and each character; and whether a pattern has to backtrack on them.
+
+    `first` and `again`: what one run of each such pattern takes, see `PatternCost`.
+    """
 
     each: int = 0
     character: int = 0
     fancy: bool = False
+    first: Powers = ()
+    again: Powers = ()
 
 
 def _texts(patterns: list[str], more: int = 0) -> Text:
     """What holding strings against these patterns costs."""
     costs = list(map(cost_of, patterns))
-    widths = [cost.width * (_WIDE_COST if cost.width > _WIDE else 1) + more for cost in costs]
-    return Text(_MATCHED * len(costs), sum(widths), any(cost.fancy for cost in costs))
+    each = sum(_MATCHED + _LOOKED_AHEAD * (1 + cost.looks) * cost.fancy for cost in costs)
+    first, again = (tuple(chain.from_iterable(runs)) for runs in ([c.first for c in costs], [c.again for c in costs]))
+    return Text(each, sum(cost.character + more for cost in costs), bool(again), first, again)
 
 
 _NO_TEXT: Final = Text()
@@ -88,6 +97,10 @@ class Role:
     formats: Text = _NO_TEXT
     keys: Text = _NO_TEXT
     per_object: int = 0
+    members: int = 0
+    """Units for each member of an object."""
+    elements: int = 0
+    """Units for each element of an array."""
     numbers: int = 0
     numbers_exactly: int = 0
     divides: bool = False
@@ -119,6 +132,22 @@ def role_of(node: Node) -> Role:
     return role
 
 
+def mark_of(node: Node) -> Role:
+    """What it costs to find the members and elements that a node evaluates, what is beside it in the schema aside."""
+    schema = node.schema
+    role = Role()
+    role.members = _MARKED_MEMBER * sum(keyword in schema for keyword in _MARKING_MEMBERS)
+    role.elements = _MARKED_ELEMENT * any(keyword in schema for keyword in _MARKING_ELEMENTS)
+    patterns: Any = schema.get("patternProperties")
+    if is_object(patterns) and patterns:
+        role.keys = _texts(list(patterns), _KEY)
+    declared: Any = schema.get("properties")
+    _put(role, node, _MARKED_PARTS)
+    if role.rest and is_object(declared):
+        role.properties = dict.fromkeys(declared, _NO_SEEDS)
+    return role
+
+
 def _read(role: Role, schema: dict[str, Any], special: set[str]) -> None:
     """The keywords that cost more than a look at the value."""
     if not special.isdisjoint(_NUMERIC):
@@ -141,23 +170,27 @@ def _read(role: Role, schema: dict[str, Any], special: set[str]) -> None:
     if isinstance(schema.get("format"), str):
         role.formats = Text(*_FORMATS.get(schema["format"], _FORMAT))
     if not special.isdisjoint(_CONTENT):
-        role.texts = Text(role.texts.each, role.texts.character + 2, role.texts.fancy)
+        role.texts = replace(role.texts, character=role.texts.character + 2)
 
 
 def _lead(role: Role, node: Node) -> None:
     """Which nodes apply to the parts of a value."""
     properties: dict[str, list[tuple[int, int]]] = {}
-    parts: dict[str, list[tuple[int, int]]] = {}
     for edge in node.edges:
-        part = _PARTS.get(edge.keyword)
-        target = (edge.to, times(node, edge))
-        if part == "properties":
-            properties.setdefault(str(edge.token), []).append(target)
-        elif part is not None:
-            part = "prefix" if part == "items" and edge.keyword == "items" and edge.token is not None else part
-            parts.setdefault(part, []).append(target)
+        if edge.keyword == "properties":
+            properties.setdefault(str(edge.token), []).append((edge.to, 1))
     if properties:
         role.properties = properties
+    _put(role, node, _PARTS)
+
+
+def _put(role: Role, node: Node, fields: Mapping[str, str]) -> None:
+    parts: dict[str, list[tuple[int, int]]] = {}
+    for edge in node.edges:
+        part = fields.get(edge.keyword)
+        if part is not None:
+            part = "prefix" if edge.keyword == "items" and edge.token is not None else part
+            parts.setdefault(part, []).append((edge.to, 1))
     for part, seeds in parts.items():
         setattr(role, part, seeds)
 

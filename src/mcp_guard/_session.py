@@ -188,8 +188,7 @@ class GuardedSession(Generic[TargetT]):
         call = self._begin(name, arguments, timeout)
         call.typed = wanted is not None
         options = _given(progress_callback=progress_callback, meta=meta)
-        value, _ = await self._caller.run(call, options, functools.partial(data_of, into=wanted))
-        return value
+        return await self._caller.run(call, options, functools.partial(data_of, into=wanted))
 
     async def call_tool(
         self,
@@ -205,6 +204,13 @@ class GuardedSession(Generic[TargetT]):
         was read from the text, the result is a copy with the structured content filled in and
         ``_meta["mcp-guard/source"] == "text"``; the SDK's own object is never changed.
 
+        Args:
+            name: The tool's name.
+            arguments: Its arguments, made into JSON as `call` does it.
+            read_timeout_seconds: Instead of the guard's timeout.
+            progress_callback: As the SDK takes it.
+            **options: What else the target's own `call_tool` takes, such as `meta`.
+
         Raises:
             GuardError: As `call`, where the policy says so. `MalformedResultError` besides where the SDK's model can't
                 hold what came.
@@ -216,8 +222,7 @@ class GuardedSession(Generic[TargetT]):
         call = self._begin(name, arguments, timeout, quiet=True)
         passed = {**_given(progress_callback=progress_callback), **options}
         conclude = functools.partial(sdk_result, seam=self._seam, options=options)
-        result: CallToolResult
-        result, _ = await self._caller.run(call, passed, conclude)
+        result: CallToolResult = await self._caller.run(call, passed, conclude)
         return result
 
     async def judge(
@@ -231,13 +236,21 @@ class GuardedSession(Generic[TargetT]):
     ) -> Judged:
         """Call a tool and give the result with its verdict and record. Nothing is raised about a result that came.
 
+        Args:
+            name: The tool's name.
+            arguments: Its arguments, as `call` takes them.
+            timeout: Instead of the guard's.
+            progress_callback: As the SDK takes it.
+            meta: The request's `_meta`.
+
         Raises:
             GuardError: There is no result: nothing was sent, or no answer came.
         """
         call = self._begin(name, arguments, timeout, quiet=True)
         options = _given(progress_callback=progress_callback, meta=meta)
-        verdict, record = await self._caller.run(call, options, as_fact)
-        return Judged(verdict.result, verdict, record)
+        call.recorded = True
+        verdict = await self._caller.run(call, options, as_fact)
+        return Judged(verdict.result, verdict, cast("Record", call.record))
 
     def paginate(
         self,
@@ -282,8 +295,7 @@ class GuardedSession(Generic[TargetT]):
         options = _given(meta=meta)
 
         async def fetch(arguments: dict[str, Any], conclude: Conclude[Page]) -> Page:
-            page, _ = await self._caller.run(self._begin(name, arguments, timeout), options, conclude)
-            return page
+            return await self._caller.run(self._begin(name, arguments, timeout), options, conclude)
 
         return Pages(fetch, given, cursor, reader)
 

@@ -6,6 +6,7 @@ searched for or repaired.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, final
@@ -13,13 +14,13 @@ from urllib.parse import unquote
 
 from mcp_guard import _bounds
 from mcp_guard._facts import is_array, is_object, json_type
-from mcp_guard._json import BOM, NotJson, parse_all, parse_json, same_json
+from mcp_guard._json import BOM, NotJson, Room, parse_all, parse_measured, same_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_guard._verdict import MissingReason
-    from mcp_guard.policy import Fallback, Limits
+    from mcp_guard.policy import Fallback
 
 
 class Schema(Protocol):
@@ -61,32 +62,36 @@ class Unread:
 
 
 Outcome: TypeAlias = Reading | Unfit | Unread
+Note: TypeAlias = Callable[[Any, _bounds.Measured], object]
 
 
-def read(texts: Sequence[str], schema: Schema, mode: Fallback, *, formats: bool, limits: Limits) -> Outcome:
+def read(
+    texts: Sequence[str], schema: Schema, mode: Fallback, *, formats: bool, room: Room, note: Note | None = None
+) -> Outcome:
     """What the text blocks say, as the contract asks for it.
 
     ``"off"`` reads nothing, ``"json"`` the one block as it stands, ``"readings"`` besides: the block without the one
     Markdown fence around it; and where neither fits, the blocks as elements of the array, or what was read under the
-    one property, that the schema asks for. `formats`: whether `format` is asserted. An empty text has a reading too
+    one property, that the schema asks for. `formats`: whether `format` is asserted. `note` is told how large a value is
+    of which the schema will be asked; all readings share the `room`. An empty text has a reading too
     where the one property is a string: it is that string, as an empty file is.
     """
     if mode == "off":
         return Unread("fallback_off")
     is_blank = not any(text.removeprefix(BOM).strip() for text in texts)
-    if not texts or sum(map(len, texts)) > limits.text_bytes:
+    if not texts or sum(map(len, texts)) > room.limits.text_bytes:
         return Unread("no_text" if is_blank else "text_too_large")
-    stands = _parsed(texts, limits)
+    stands = _parsed(texts, room, note)
     single = texts[0] if len(texts) == 1 else None
     wholes: list[Any] = []
-    for whole in _wholes(single, stands, mode, limits):
+    for whole in _wholes(single, stands, mode, room, note):
         if schema.is_valid(whole, formats=formats):
             return Reading(whole)
         wholes.append(whole)
     found: list[Reading] = []
     if mode == "readings":
-        raw = None if _bounds.scan(single, limits) else single  # a lone surrogate is no text
-        blocks = list(_forms(stands, limits)) if single is None else [[w] for w in wholes if stands is not None]
+        raw = None if _bounds.scan(single, room.limits) else single  # a lone surrogate is no text
+        blocks = list(_forms(stands, room, note)) if single is None else [[w] for w in wholes if stands is not None]
         for candidates in _candidates(schema.schema, raw, wholes, blocks):
             fitting = (candidate for candidate in candidates if schema.is_valid(candidate.value, formats=formats))
             # no two are JSON-equal: no value is an array of itself, and no text is what it encodes
@@ -98,13 +103,15 @@ def read(texts: Sequence[str], schema: Schema, mode: Fallback, *, formats: bool,
     return Unread("no_text" if is_blank else "no_reading" if single is None else "text_not_json")
 
 
-def _wholes(single: str | None, stands: list[Any] | None, mode: Fallback, limits: Limits) -> Iterator[Any]:
+def _wholes(
+    single: str | None, stands: list[Any] | None, mode: Fallback, room: Room, note: Note | None
+) -> Iterator[Any]:
     """The one text as it stands, or what is in the fence around it; then that, where it is a string, decoded."""
     if single is None:
         return
     if stands is None and mode == "readings" and (inside := _unfenced(single)) is not None:
-        stands = _parsed([inside], limits)
-    for form in _forms(stands, limits):
+        stands = _parsed([inside], room, note)
+    for form in _forms(stands, room, note):
         yield form[0]
 
 
@@ -124,23 +131,28 @@ def _candidates(
         yield [Reading({name: raw}, verbatim=True)]
 
 
-def _forms(values: list[Any] | None, limits: Limits) -> Iterator[list[Any]]:
+def _forms(values: list[Any] | None, room: Room, note: Note | None) -> Iterator[list[Any]]:
     """`values` as parsed; then, for a schema that does not take the strings among them, these decoded once more."""
     if values is None:
         return
     yield values
     strings = [value for value in values if isinstance(value, str)]
-    if strings and (decoded := _parsed(strings, limits)) is not None:
+    if strings and (decoded := _parsed(strings, room, note)) is not None:
         others = iter(decoded)
         yield [next(others) if isinstance(value, str) else value for value in values]
 
 
-def _parsed(texts: Sequence[str], limits: Limits) -> list[Any] | None:
+def _parsed(texts: Sequence[str], room: Room, note: Note | None = None) -> list[Any] | None:
     """The values of all `texts`, or `None` where one is no JSON."""
     try:
-        return parse_all(texts, limits) if len(texts) != 1 else [parse_json(texts[0], limits)]
+        if len(texts) != 1:
+            return parse_all(texts, room)
+        value, measured = parse_measured(texts[0], room)
     except NotJson:
         return None
+    if note is not None:
+        note(value, measured)
+    return [value]
 
 
 def _unfenced(text: str) -> str | None:
@@ -247,13 +259,20 @@ def _listed(value: Any) -> list[Any]:
 # --- comparison
 
 
-def differs(structured: object, texts: Sequence[str], *, wrapped: bool, limits: Limits) -> bool:
-    """Whether the one text block is JSON and says something else than the structured content.
+def differs(structured: object, texts: Sequence[str], *, wrapped: bool, room: Room) -> bool:
+    """Whether the one text block is JSON, there is room to look at it, and it says something else than `structured`.
 
     `wrapped`: the contract or the result declares a wrapper. Then the value in it counts as much as the whole; where it
     is a string, so does that very string as the text.
     """
-    if len(texts) != 1 or (parsed := _parsed(texts, limits)) is None:
+    if len(texts) != 1:
+        return False
+    before = room.left
+    if (parsed := _parsed(texts, room)) is None:
+        return False
+    try:
+        room.take(before - room.left)  # comparing takes as long once more
+    except NotJson:
         return False
     if same_json(parsed[0], structured):
         return False

@@ -206,4 +206,7 @@ def _raise(verdict: Verdict) -> NoReturn:
     error = as_error(verdict)
     if error is None:  # pragma: no cover  # only verdicts without a value come here
         raise AssertionError(verdict)
-    raise error
+    try:
+        raise error
+    finally:
+        del error  # else the error, its traceback and this frame keep each other alive, and the result with them

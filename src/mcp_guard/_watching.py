@@ -39,6 +39,11 @@ class Watch:
         self.changes: int = 0
         """How often the tools changed, or may have: a stream that was lost, or was not there for a while, counts."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there may be something to hear."""
+        return self._open
+
     def begin(self) -> None:
         """Open the scope. Nothing is sent before a tool is called."""
         self._open, self._tried = True, None

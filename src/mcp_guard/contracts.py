@@ -53,7 +53,7 @@ class Contracts:
         self._registered.setdefault(server, {})[contract.name] = contract
 
     def learn(self, contracts: Iterable[Contract], *, server: str = "", until: float | None = None) -> None:
-        """Take a whole listing: it replaces what was listed of this server before.
+        """Take a whole listing, `contracts`: it replaces what was listed of this `server` before.
 
         Two equal definitions count once; two different ones of a name make its contract unusable, ``ambiguous``.
         `until` is when it is out of date by the server's own word, on the clock of those who list.
@@ -75,7 +75,7 @@ class Contracts:
         self._until[server] = until
 
     def replace(self, old: Contract, new: Contract, *, server: str = "") -> None:
-        """Put a contract that was made again in the place of the very one that it was made of, where that still is."""
+        """Put `new`, made again of `old`, in its place, where that very one still is with this `server`."""
         for kept in (self._registered.get(server, {}), self._listed.get(server, {})):
             if kept.get(old.name) is old:
                 kept[old.name] = new
@@ -90,7 +90,7 @@ class Contracts:
         return server in self._listed
 
     def holds(self, server: str, now: float) -> bool:
-        """Whether a server's contracts are not out of date by its own word."""
+        """Whether a `server`'s contracts are in date by its own word; `now` is on the clock of `learn`'s `until`."""
         until = self._until.get(server)
         return until is None or now < until
 
@@ -99,7 +99,7 @@ class Contracts:
         return MappingProxyType({**self._listed.get(server, {}), **self._registered.get(server, {})})
 
     def get(self, tool: str, *, server: str = "") -> Contract | None:
-        """The contract of one tool, or `None`."""
+        """The contract of one tool of the `server` (its name in this set), or `None`. One of your own goes first."""
         registered = self._registered.get(server, {}).get(tool)
         return self._listed.get(server, {}).get(tool) if registered is None else registered
 
@@ -108,7 +108,7 @@ class Contracts:
         return self._listed.get(server, {}).get(tool)
 
     def is_registered(self, tool: str, *, server: str = "") -> bool:
-        """Whether there is a contract of your own for this tool."""
+        """Whether there is a contract of your own for this tool of the `server` (its name in this set)."""
         return tool in self._registered.get(server, {})
 
     def diff(self, other: Contracts) -> tuple[Change, ...]:
@@ -157,6 +157,10 @@ class Contracts:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, limits: Limits | None = None) -> Contracts:
         """The set that `save` wrote. Nothing in it is compiled before it is asked for.
+
+        Args:
+            path: The file.
+            limits: The bounds of the contracts in it; `None` for those of `Limits()`.
 
         Raises:
             OSError: The file can't be read.

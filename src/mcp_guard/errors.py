@@ -33,6 +33,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, ClassVar, Literal, get_args
 
 from mcp_guard import _words
@@ -62,6 +63,12 @@ _ADVICE: dict[Outcome, str] = {
     "executed": "The tool has already run: do not call it again only because of this.",
     "unknown": "It may have run: do not call it again before checking.",
 }
+_ADVICE_SAFE: dict[Outcome, str] = {
+    **_ADVICE,
+    "executed": "The tool has already run; calling it again does no harm.",
+    "unknown": "It may have run; calling it again does no harm.",
+}
+"""Of a tool that the user named in `safe`."""
 _SILENT = ToolFailure()
 _KNOWN_RESULT_TYPES = frozenset({"input_required", "task"})
 
@@ -165,7 +172,7 @@ class GuardError(Exception):
 
     def _to_model(self) -> str:
         named = f"The call of the tool {_words.name(self.tool)}" if self.tool is not None else "The call"
-        advice = _ADVICE[self.outcome]
+        advice = (_ADVICE_SAFE if self.named_safe else _ADVICE)[self.outcome]
         room = _words.MODEL_LENGTH - len(named) - len(advice) - len(" failed: . ")
         return f"{named} failed: {_words.cut(self._told(), room)}. {advice}"
 
@@ -209,6 +216,14 @@ class _Short(reprlib.Repr):
         self.maxlevel, self.maxdict, self.maxlist = 4, 8, 8
         self.maxstring, self.maxother = 120, 120
 
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        # the base class sorts all keys first
+        if not x or level <= 0:
+            return "{...}" if x else "{}"
+        first = islice(x.items(), self.maxdict)
+        members = [f"{self.repr1(name, level - 1)}: {self.repr1(value, level - 1)}" for name, value in first]
+        return "{" + ", ".join([*members, *(["..."] if len(x) > self.maxdict else [])]) + "}"
+
     def repr_int(self, x: int, level: int) -> str:  # noqa: ARG002  # the base class's signature
         # Python refuses to write out more than 4300 digits
         return repr(x) if x.bit_length() < 200 else f"<integer of {x.bit_length()} bits>"  # noqa: PLR2004  # 60 digits
@@ -238,7 +253,7 @@ def _listed(violations: tuple[Violation, ...], quoted: Callable[[Any], str] | No
             lines.append(v.describe())
             continue
         place = _words.cut(_words.escape(v.pointer), 200) or "the root"
-        lines.append(f"{place} {v.says}, found {v.found}")
+        lines.append(f"{place} {v.says}{v.finding}")
         lines.append(f"    value:  {quoted(v.value)}")
         if not v.schema_pointer:  # of the caller's own type
             continue
@@ -334,10 +349,16 @@ class OutputValidationError(ContractError):
             lines.append("... and more")
         if self.source == "type":
             return [*lines, "what to do: change the type given as into=, or what paginate looks for; or do without"]
+        if self.deviation == "text_differs":
+            return [
+                *lines,
+                "what to do: tell the server's author; replace(STRICT, compare_text=False) does not compare",
+            ]
+        override = f'"{_words.name(self.tool or "*")}": replace(ENFORCE, violating="report")'
         return [
             *lines,
             "what to do: tell the server's author the places above; until it is mended, have this tool reported:",
-            f'            guard(..., overrides={{"{_words.name(self.tool or "*")}": OBSERVE}})',
+            f"            guard(..., overrides={{{override}}})",
         ]
 
 

@@ -53,7 +53,9 @@ class Limits:
     depth: int = 200
     """Levels of nesting in a result: what the SDK's own wire parser lets through, and what fits a small stack."""
     nodes: int = 400_000
-    """Values in a result (objects, arrays, members, elements). Walking this many takes about 100 ms."""
+    """Values in a result (objects, arrays, members, elements). Walking this many takes about 100 ms. A text is not
+    parsed where that would take longer: 300,000 rows or members of numbers are, 200,000 objects in objects are not. All
+    that is parsed for one result shares this, and with STRICT a text is compared up to some 100,000 values."""
     result_bytes: int = 8_000_000
     """Text in a result: keys, strings and digits together. So a value of 5 MB may have half of itself as text besides,
     and what is read of it is read in some 10 ms."""
@@ -64,7 +66,9 @@ class Limits:
     """Text that is parsed as JSON where the structured part is missing: 5 MB and its quotes. In Python it becomes
     several times as large, and each reading parses it again."""
     schema_bytes: int = 300_000
-    """Text in one schema: 256 KB have to pass. Walking, weighing and compiling this much takes 50 to 100 ms."""
+    """Text in one schema: 256 KB have to pass. Walking, weighing and compiling this much takes 50 to 100 ms. All parts
+    of a definition together may have 200,000 values, of which an object or an array counts as four, a fraction as
+    ten: copying and hashing them takes as much again."""
     schema_depth: int = 200
     """Levels of nesting in one schema: as deep as a result, since the engine compiles it recursively."""
     subschemas: int = 5_000
@@ -130,7 +134,8 @@ class Policy:
     formats: Formats = "report"
     """`format`: ``ignore`` it, ``report`` a deviation (an annotation in JSON Schema 2020-12), or ``assert`` it."""
     compare_text: bool = False
-    """Look whether the text block's JSON says the same as the structured content."""
+    """Look whether the text block's JSON says the same as the structured content, where neither is very large: see
+    `Limits.nodes`."""
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:

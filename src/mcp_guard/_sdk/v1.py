@@ -22,10 +22,11 @@ from mcp_guard._sdk.shape import own_of, places, refuse, require, require_caller
 _CHECK: Final = "_validate_tool_result"
 
 
-class AsSent(pydantic.BaseModel):
-    """An answer as it came: the SDK's own models would refuse what the guard is there to see."""
+class AsSent(pydantic.RootModel[dict[str, Any]]):
+    """An answer as it came: the SDK's own models would refuse what the guard is there to see.
 
-    model_config = pydantic.ConfigDict(extra="allow")
+    Its members are no attributes: instrumentation round `send_request` would take it for a `CallToolResult`.
+    """
 
 
 def seam_of(target: object, seam: SeamName, own: Any = None) -> Seam:
@@ -129,7 +130,7 @@ class SendRequest:
 
     async def _send(self, request: Any, **options: Any) -> dict[str, Any]:
         answer = await self._session.send_request(types.ClientRequest(request), cast("Any", AsSent), **options)
-        return cast("AsSent", answer).model_extra or {}
+        return cast("AsSent", answer).root
 
     def listening(self) -> None:
         """There are no subscriptions to changes of the tools on 1.x."""
