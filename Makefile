@@ -13,8 +13,13 @@
 #   make fuzz-atheris the same and any bytes, guided by coverage, RUNS=1000 of each target (Linux on x86_64)
 #   make hazards      docs/hazards.md: what hostile servers cost, with jsonschema-rs and without (ten minutes)
 #   make faults       docs/faults.md: what each fault does to a plain session, and to a guarded one
+#   make fleet        the recipes for Ray and Spark, and recordings on an S3-compatible server (needs Java 17)
+#   make benchmarks   docs/performance.md: what a guarded call costs, on both majors (half an hour)
 #   make memory       what checking a large result costs in memory
 #   make real-servers docs/real-servers.md: `mcp-guard check` against public servers (needs npm)
+#   make docs         the documentation as a site, in site/
+#   make llms         docs/llms.txt, after a change of the navigation or of a page's first sentence
+#   make dist         wheel and sdist in dist/, checked, and the suite against the wheel: docs/releasing.md
 #   make format       let ruff put the code in order
 #   make clean        remove all that was made here
 #
@@ -37,7 +42,7 @@ EXAMPLES := $(wildcard examples conformance fuzz scripts)
 SEAM1 := src/mcp_guard/_sdk/v1.py
 SEAM2 := src/mcp_guard/_sdk/v2.py
 
-.PHONY: demo doors faults hazards real-servers test test-lowest lint types check coverage format clean conformance memory fuzz fuzz-atheris
+.PHONY: demo dist docs llms doors faults fleet hazards real-servers test test-lowest lint types check coverage format clean conformance benchmarks memory fuzz fuzz-atheris
 .DELETE_ON_ERROR:
 
 demo: .venv/made
@@ -87,23 +92,37 @@ fuzz-atheris: .venv-fuzz/made
 	    echo "== $$target"; PYTHONPATH=tests .venv-fuzz/bin/python -m fuzz.run $$target -runs=$(RUNS) $(ARGS) || exit 1; \
 	done
 
+docs: .venv-docs/made
+	@.venv-docs/bin/python -m scripts.docs stage .docs
+	@.venv-docs/bin/zensical build --strict --clean
+	@.venv-docs/bin/python -m scripts.docs publish .docs site
+
+llms: .venv-docs/made
+	@.venv-docs/bin/python -m scripts.docs llms
+
+dist: .venv-dist/made
+	@.venv-dist/bin/python scripts/dist.py $(ARGS)
+
 format: .venv-mcp2/made
 	@$(MCP2)/ruff check --fix-only .
 	@$(MCP2)/ruff format .
 
 clean:
-	rm -rf .venv* .coverage* .fuzz .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv* .cache .coverage* .docs .fuzz .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist site
 
 # A virtual environment is made anew whenever pyproject.toml has changed.
 .venv/made: GROUPS =
 .venv-mcp2/made: GROUPS = --group dev --group mcp2
 .venv-mcp1/made: GROUPS = --group test --group mcp1
+.venv-fleet/made: GROUPS = --group fleet
 .venv-fuzz/made: GROUPS = --group fuzz
+.venv-docs/made: GROUPS = --group docs
+.venv-dist/made: GROUPS = --group dist
 .venv-mcp2-lowest/made: GROUPS = --group test --group mcp2-lowest
 .venv-mcp1-lowest/made: GROUPS = --group test --group mcp1-lowest
 
 .PRECIOUS: .venv%/made
-.venv/made .venv-mcp1/made .venv-mcp2/made .venv-mcp1-lowest/made .venv-mcp2-lowest/made .venv-fuzz/made: pyproject.toml src/mcp_guard/_version.py
+.venv/made .venv-fleet/made .venv-mcp1/made .venv-mcp2/made .venv-mcp1-lowest/made .venv-mcp2-lowest/made .venv-fuzz/made .venv-docs/made .venv-dist/made: pyproject.toml src/mcp_guard/_version.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
 	    echo "mcp_guard needs Python 3.10 or newer, and $(PYTHON) is none; name one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	@echo "== making $(@D) (once)"
@@ -112,6 +131,12 @@ clean:
 	@$(@D)/bin/python -m pip install --quiet --upgrade "pip>=25.1"  # the first that knows --group
 	@$(@D)/bin/python -m pip install --quiet --editable . $(GROUPS)
 	@touch $@
+
+fleet: .venv-fleet/made
+	@$(<D)/bin/python -m pytest tests/test_fleet_page.py tests/test_fleet_s3.py $(ARGS)
+
+benchmarks: .venv-mcp2/made .venv-mcp1/made
+	@$(MCP2)/python -m benchmarks $(ARGS)
 
 memory: .venv-mcp2/made
 	@$(MCP2)/python benchmarks/memory.py
