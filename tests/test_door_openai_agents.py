@@ -85,7 +85,8 @@ async def test_the_servers_retries_are_for_tools_that_may_run_twice(retries: int
     server = FaultyServer("silent_after_work")
     made = guarded(mcp_server(server, max_retry_attempts=retries, client_session_timeout_seconds=0.2), safe=["get_*"])
     seen = await played(made, server.runs)
-    assert seen == Seen(calls, told=f"{FAILED}no answer came in time{MAY_HAVE_RUN}")
+    told = "no answer came in time. It may have run; calling it again does no harm."
+    assert seen == Seen(calls, told=f"{FAILED}{told}")
 
 
 async def test_retries_without_end_are_ended_by_the_deadline_of_the_call() -> None:
@@ -184,7 +185,7 @@ async def test_arguments_that_do_not_fit_are_not_sent() -> None:
     server = FaultyServer(tools=[{**GET_STOCK, "inputSchema": short}])
     seen = await played(guarded(mcp_server(server)), server.runs)
     assert seen.told == (
-        "The tool get_stock was not called: correct the arguments. /sku must have at most 2 characters, found string."
+        "The tool get_stock was not called: correct the arguments. /sku must have at most 2 characters."
     )
     assert server.calls["get_stock"] == 0
 
