@@ -49,11 +49,11 @@ _ALTERNATIVES: Final = frozenset({"anyOf", "oneOf"})
 _HOPS: Final = 8
 
 
-def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Misfit:
+def held(arguments: dict[str, Any], contract: Contract, policy: Policy) -> Misfit:
     """Hold arguments against a contract. An inputSchema that can't be used takes everything."""
     if policy.arguments == "allow" and policy.on_deviation("unknown_argument") == "allow":
         return _FITS
-    measured = _bounds.measure(dict(arguments), policy.limits)
+    measured = _bounds.measure(arguments, policy.limits)
     if measured.problems:
         says = "must be JSON: " + ", ".join(p.code for p in measured.problems)
         return Misfit((Violation("", "", "not_json", None, "object", None, "", says),))
@@ -64,7 +64,7 @@ def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Mi
     look = schema.look(Size.of(measured))
     try:
         if look.is_valid(arguments):
-            return Misfit(unknown=unknown)
+            return Misfit(unknown=unknown) if unknown else _FITS
         violations, truncated = look.violations(arguments, limit=policy.limits.violations)
     except Undecided:
         return Misfit(unknown=unknown)
@@ -72,7 +72,8 @@ def held(arguments: Mapping[str, Any], contract: Contract, policy: Policy) -> Mi
 
 
 def _unknown(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> tuple[Violation, ...]:
-    if not schema.get("properties") or not _OPEN.isdisjoint(schema):
+    declared = schema.get("properties")
+    if not declared or (is_object(declared) and arguments.keys() <= declared.keys()) or not _OPEN.isdisjoint(schema):
         return ()
     named = _named(schema)
     return tuple(_unnamed(name, arguments[name], named) for name in arguments if name not in named)

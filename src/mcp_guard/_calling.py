@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
 import anyio
 
 from mcp_guard import errors
 from mcp_guard._budget import Server
-from mcp_guard._decision import Decision
+from mcp_guard._decision import NOTHING, Decision
 from mcp_guard._facts import Deviation
 from mcp_guard._judge import Call, Judge
 from mcp_guard._listing import Listing, unlisted
@@ -31,6 +31,8 @@ _LONGEST_WAIT: Final = 60.0
 _CERTAINTY: Final[tuple[errors.Outcome, ...]] = ("not_sent", "rejected", "unknown", "executed")
 """Of several attempts, the later of these is what is to be said of the call."""
 
+_UNDECIDED: Final = Decision("raise", None)
+
 
 @final
 class Caller:
@@ -45,18 +47,22 @@ class Caller:
         self._clock = clock
         self._retry = retry
 
-    async def run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> T:
+    def run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> Coroutine[Any, Any, T]:
         """Make a call, conclude from its verdict, tell of it; give what was concluded, or raise.
 
         Raises:
             GuardError: There is no result, or the conclusion says so.
         """
+        run = self._surrounded if self._judge.surrounds else self._run
+        return run(call, options, conclude)
+
+    async def _surrounded(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> T:
         with self._judge.around(call):
             return await self._run(call, options, conclude)
 
     async def _run(self, call: Call, options: Mapping[str, Any], conclude: Conclude[T]) -> T:
         account = account_of(call, self._server)
-        decision, decided, product = Decision("raise", None), Decision("allow", None), None
+        decision, decided, product = _UNDECIDED, NOTHING, None
         try:
             error = await self._tried(call, options, account)
             if error is None and call.verdict is not None and call.result is not None:
@@ -107,9 +113,8 @@ class Caller:
             allowed = min(allowed, left)
         deadline = anyio.current_time() + allowed
         retry = self._retry if call.named_safe else None
-        nth, wait = 1, 0.0
+        nth = 1
         while True:
-            call.begin_attempt(wait)
             error = await self._attempt(call, options, account, (allowed, deadline), retry)
             if retry is None:
                 return error
@@ -122,7 +127,8 @@ class Caller:
             await retry.sleep(again)
             if not _has_room(0.0, deadline, account):
                 return error
-            nth, wait = nth + 1, again
+            call.begin_attempt(again)
+            nth += 1
 
     def _reported(self, call: Call) -> errors.GuardError | None:
         """The failure that the tool itself reported, whatever the policy does about it."""

@@ -77,11 +77,11 @@ def judged(
     `failure` tells whether the tool failed; `measured` is what `measure` found, where that was asked before.
     """
     about: dict[str, Any] = {"tool": tool if contract is None else contract.name, "result": result.raw}
-    has_structured = result.has_structured
     if measured is None:
         measured = measure(result, policy)
     if measured.problems:
         return Malformed(measured.problems, **about)
+    has_structured = result.has_structured
     about["deviations"] = _deviations(result, has_structured=has_structured)
     if (result_type := _unfinished(result)) is not None:
         return Unfinished(result_type, **about)
@@ -190,20 +190,21 @@ def measure(result: ToolResult, policy: Policy) -> Measured:
 
 def _unfinished(result: ToolResult) -> str | None:
     """What `resultType` says where it is not ``complete``. Before 2026-07-28 the member means nothing."""
-    said = result.body.get("resultType", "complete") if result.modern else "complete"
-    if said == "complete":
+    said = result.body.get("resultType", "complete")
+    if said == "complete" or not result.modern:
         return None
     return said if isinstance(said, str) else json_type(said)
 
 
 def _deviations(result: ToolResult, *, has_structured: bool) -> tuple[Deviation, ...]:
     found: list[Deviation] = []
-    if "content" not in result.body and has_structured:
+    body = result.body
+    if "content" not in body and has_structured:
         found.append(Deviation("content_missing", "`content` is required beside structured content"))
-    if result.modern and "resultType" not in result.body:
+    if "resultType" not in body and result.modern:
         found.append(Deviation("result_type_missing", "2026-07-28 asks for `resultType` in every result"))
-    if has_structured and not isinstance(result.structured, dict) and not result.modern:
+    if has_structured and not isinstance(body["structuredContent"], dict) and not result.modern:
         found.append(Deviation("structured_not_object", f"structured content is {json_type(result.structured)}"))
-    if not all(is_known_block(block) for block in result.blocks):
+    if not all(map(is_known_block, result.blocks)):
         found.append(Deviation("unknown_block", "a content block is of a type that the specification does not know"))
     return tuple(found)

@@ -41,7 +41,7 @@ def data_of(
             missing = errors.MissingStructuredContentError(reason="no_text", **call.context(result=result.raw))
             return Decision("raise", missing), None
         value = "\n".join(result.texts) if into is None else into.read(result.texts, call.policy.limits)
-    elif is_object(value) and value.keys() == {"result"} and _is_wrapped(call, result):
+    elif is_object(value) and len(value) == 1 and "result" in value and _is_wrapped(call, result):
         value = value["result"]
     if into is None:
         return decision, value

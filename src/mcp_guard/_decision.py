@@ -42,7 +42,7 @@ def decide(
 ) -> Decision:
     """Hold one verdict and its deviations against a policy."""
     if isinstance(verdict, Conforming) and not verdict.deviations:
-        return _NOTHING
+        return NOTHING
     context: dict[str, Any] = {"call_id": call_id, "named_safe": named_safe}
     action = _on_verdict(verdict, policy)
     error = as_error(verdict, **context)
@@ -58,7 +58,8 @@ def decide(
     return Decision("report" if "report" in (action, *on_deviations) else "allow", error)
 
 
-_NOTHING: Final = Decision("allow", None)
+NOTHING: Final = Decision("allow", None)
+"""About a result that conforms, with nothing off about it."""
 
 
 def _on_verdict(verdict: Verdict, policy: Policy) -> Action:

@@ -10,9 +10,8 @@ import inspect
 import logging
 import os
 import secrets
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
@@ -39,7 +38,6 @@ _DRIFTS_KEPT: Final = 1_000
 _NO_ENGINE: Final = (
     "jsonschema-rs is not installed: jsonschema decides, and what it can't check in bounded time is too_complex"
 )
-_NOTHING: Final = nullcontext()
 _PRESETS: Final = {"ENFORCE": ENFORCE, "STRICT": STRICT, "OBSERVE": OBSERVE, "RELAY": RELAY}
 
 
@@ -149,6 +147,8 @@ class Judge:
         for hook in self._hooks:
             _check_signature(hook)
         self._around = tuple(filter(has_around, self._hooks))
+        self.surrounds = bool(self._around)
+        """Whether there is anything to put round a call."""
         self._reports = not any(isinstance(hook, LoggingHook) for hook in self._hooks)
         """Whether what is reported is logged here, and not by a hook that logs everything."""
         self._hash_key = _checked("hash_key", secrets.token_bytes(32) if hash_key is None else hash_key, bytes)
@@ -204,12 +204,9 @@ class Judge:
             correlation=_correlation.current(),
         )
 
-    def around(self, call: Call) -> AbstractContextManager[None]:
-        """Be inside of what the hooks put round a call: for all of its way, its telling included."""
-        return self._entered(call) if self._around else _NOTHING
-
     @contextmanager
-    def _entered(self, call: Call) -> Generator[None]:
+    def around(self, call: Call) -> Generator[None]:
+        """Be inside of what the hooks put round a call: for all of its way, its telling included."""
         info = CallInfo(
             call_id=call.id,
             tool=_words.name(call.tool),
@@ -407,7 +404,8 @@ def _preset(policy: Policy) -> str:
 
 
 def _blocks(result: ToolResult | None) -> tuple[tuple[str, int], ...]:
-    if result is None or not is_object(result.body):
-        return ()
-    kinds = Counter[str](b["type"] if is_object(b) and is_known_block(b) else "*" for b in result.blocks)
+    kinds: dict[str, int] = {}
+    for block in () if result is None else result.blocks:
+        kind: str = block["type"] if is_object(block) and is_known_block(block) else "*"
+        kinds[kind] = kinds.get(kind, 0) + 1
     return tuple(sorted(kinds.items()))

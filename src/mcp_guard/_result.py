@@ -63,7 +63,7 @@ class ToolResult:
     def has_structured(self) -> bool:
         """Whether structured content is there: told by the key. An explicit null counts from 2026-07-28 on."""
         members = self._members
-        return "structuredContent" in members and (self.modern or members["structuredContent"] is not None)
+        return "structuredContent" in members and (members["structuredContent"] is not None or self.modern)
 
     @property
     def structured(self) -> Any:
@@ -106,7 +106,7 @@ class ToolResult:
     def marked_wrapped(self) -> bool:
         """Whether the result itself says that its value stands in a wrapper (`_meta.fastmcp.wrap_result`)."""
         meta = self._members.get("_meta")
-        fastmcp = meta.get("fastmcp") if is_object(meta) else None
+        fastmcp = meta.get("fastmcp") if meta and is_object(meta) else None
         return is_object(fastmcp) and fastmcp.get("wrap_result") is True
 
     @property

@@ -13,7 +13,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast, final, overload
 
-import pydantic
+import pydantic_core
 from typing_extensions import Self, TypeForm
 
 from mcp_guard import _words
@@ -49,11 +49,7 @@ class _Unset:
 
 
 _UNSET: Final = _Unset()
-# NaN stays what it is, and is refused: as the SDK would send it, it is a null
 _UNKNOWN: Final = "Unable to serialize unknown type: "
-_ANYTHING: Final[pydantic.TypeAdapter[Any]] = pydantic.TypeAdapter(
-    Any, config=pydantic.ConfigDict(ser_json_inf_nan="constants")
-)
 
 
 @final
@@ -473,7 +469,7 @@ def attach(session: TargetT, **same: Any) -> AttachedSession[TargetT]:
 def _wanted(into: Any) -> Into[Any] | None:
     if into is None:
         return None
-    from mcp_guard._into import Into  # pydantic's core is loaded only where it is asked for
+    from mcp_guard._into import Into  # loaded only where it is asked for
 
     return Into[Any](into)
 
@@ -501,8 +497,12 @@ def _as_sent(arguments: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         TypeError: There is something in them that no JSON can be made of.
     """
+    given = dict(arguments)
     try:
-        sent: dict[str, Any] = _ANYTHING.dump_python(dict(arguments), mode="json", by_alias=True, exclude_none=True)
+        # NaN stays what it is, and is refused: as the SDK would send it, it is a null
+        sent: dict[str, Any] = pydantic_core.to_jsonable_python(
+            given, by_alias=True, exclude_none=True, inf_nan_mode="constants"
+        )
     except ValueError as exc:  # pydantic's own serialization error is one
         # only its words about a type are shown: others may quote an argument
         why = str(exc) if str(exc).startswith(_UNKNOWN) else type(exc).__name__
