@@ -14,7 +14,7 @@ from mcp_guard import Limits, _bounds
 from mcp_guard._json import NotJson, parse_json, same_json
 
 LIMITS: Final = Limits()
-KEYS: Final = st.sampled_from(["a", "b", ":", '"', "\\", " :", '":', "é"]) | st.text(max_size=3)
+KEYS: Final = st.sampled_from(["a", "b", ":", '"', "\\", " :", '":', '\\":', '{"a": 1}', "é"]) | st.text(max_size=3)
 SCALARS: Final = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | KEYS
 VALUES: Final = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4)
@@ -50,6 +50,8 @@ def test_a_document_is_read_as_it_was_written(value: Any, blank: str) -> None:
 @example({"a": ":"}, "")
 @example({"a": '":'}, "")
 @example({"a": {"b": " :"}}, "")
+@example({"a": '{"b": 1}'}, "")
+@example({"a": '{"b" : 1}'}, " ")
 def test_a_key_that_stands_twice_is_never_dropped(value: Any, blank: str) -> None:
     text = written(value, blank, twice=True)
     if objects(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
@@ -98,6 +99,11 @@ def test_a_json_document_is_parsed(text: str, value: object) -> None:
         "[-1e999]",
         '{"a": 1, "a": 1}',
         '[{"b": {"a": 1, "\\u0061": 2}}]',
+        '{"a": "\\":", "b": 1, "b": 2}',
+        '{"\\\\":1,"b":2,"b":3}',
+        '{"\\\\" :1,"b" :2,"b" :3}',
+        '{"a":1,"a"\t:2,"b":"\\":"}',
+        '{"a":1,"a"  :2,"b":"\\":"}',
         "{} x",
         "{} {}",
         "{'a': 1}",
@@ -207,6 +213,42 @@ def test_all_documents_that_are_read_for_one_result_share_the_room() -> None:
         parse_measured(text, room)
     beside = measure([[] for _ in range(390_000)], LIMITS)
     assert Room(LIMITS, beside).left < Room(LIMITS).left - 390_000
+
+
+def left_after(text: str, limits: Limits) -> int:
+    """What is left of the room after a document, or what begins like one, was read twice."""
+    room = Room(limits)
+    for _ in range(2):
+        with contextlib.suppress(NotJson):
+            parse_measured(text, room)
+    return room.left
+
+
+DOCUMENTS = ['["[[[[[["]', '{"a": [1, "[{"]}', '{"a": [1', "[" + "[], " * 300 + "1]", members(300, "{}")]
+
+
+@pytest.mark.parametrize("nodes", [5, LIMITS.nodes])
+@pytest.mark.parametrize("text", DOCUMENTS, ids=lambda text: text[:9])
+@pytest.mark.parametrize("limits_of_python", [True, False])
+def test_a_document_takes_as_much_of_the_room_however_far_it_is_spaced(
+    text: str, nodes: int, limits_of_python: bool, request: pytest.FixtureRequest
+) -> None:
+    if not limits_of_python:
+        request.getfixturevalue("unbounded")
+    limits = Limits(nodes=nodes)
+    assert left_after(text, limits) == left_after(text[0] + " " * 200_000 + text[1:], limits)
+
+
+def test_colons_in_strings_cost_no_room_and_neither_does_a_space_before_others() -> None:
+    assert left_after('{"a": 1}', LIMITS) == left_after('{"a" : "b:"}', LIMITS)
+
+
+def test_all_that_is_owed_to_the_room_is_taken_from_it() -> None:
+    room = Room(LIMITS)
+    room.owe(lambda: 3)
+    room.owe(lambda: 4)
+    assert room.left == Room(LIMITS).left - 7
+    assert room.left == Room(LIMITS).left - 7
 
 
 def test_a_document_that_breaks_off_is_paid_for() -> None:

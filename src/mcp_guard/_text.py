@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_guard._verdict import MissingReason
-    from mcp_guard.policy import Fallback
+    from mcp_guard.policy import Fallback, Limits
 
 
 class Schema(Protocol):
@@ -78,9 +78,8 @@ def read(
     """
     if mode == "off":
         return Unread("fallback_off")
-    is_blank = not any(text.removeprefix(BOM).strip() for text in texts)
     if not texts or sum(map(len, texts)) > room.limits.text_bytes:
-        return Unread("no_text" if is_blank else "text_too_large")
+        return Unread("no_text" if _are_blank(texts) else "text_too_large")
     stands = _parsed(texts, room, note)
     single = texts[0] if len(texts) == 1 else None
     wholes: list[Any] = []
@@ -90,9 +89,8 @@ def read(
         wholes.append(whole)
     found: list[Reading] = []
     if mode == "readings":
-        raw = None if _bounds.scan(single, room.limits) else single  # a lone surrogate is no text
         blocks = list(_forms(stands, room, note)) if single is None else [[w] for w in wholes if stands is not None]
-        for candidates in _candidates(schema.schema, raw, wholes, blocks):
+        for candidates in _candidates(schema.schema, single, wholes, blocks, room.limits):
             fitting = (candidate for candidate in candidates if schema.is_valid(candidate.value, formats=formats))
             # no two are JSON-equal: no value is an array of itself, and no text is what it encodes
             found += islice(fitting, 1)
@@ -100,7 +98,11 @@ def read(
         return found[0] if len(found) == 1 else Unread("ambiguous")
     if single is not None and stands is not None:
         return Unfit(stands[0])
-    return Unread("no_text" if is_blank else "no_reading" if single is None else "text_not_json")
+    return Unread("no_text" if _are_blank(texts) else "no_reading" if single is None else "text_not_json")
+
+
+def _are_blank(texts: Sequence[str]) -> bool:
+    return not any(text.removeprefix(BOM).strip() for text in texts)
 
 
 def _wholes(
@@ -116,7 +118,7 @@ def _wholes(
 
 
 def _candidates(
-    root: dict[str, Any], raw: str | None, wholes: list[Any], blocks: list[list[Any]]
+    root: dict[str, Any], single: str | None, wholes: list[Any], blocks: list[list[Any]], limits: Limits
 ) -> Iterator[list[Reading]]:
     """What was read, put into the array or the property asked for. Of one list, the first that fits counts."""
     if _asks_for("array", [root], root):
@@ -127,8 +129,9 @@ def _candidates(
     yield [Reading({name: whole}) for whole in wholes]
     if _asks_for("array", schemas, root):
         yield [Reading({name: block}) for block in blocks]
-    if raw is not None and _asks_for("string", schemas, root):
-        yield [Reading({name: raw}, verbatim=True)]
+    # a lone surrogate is no text
+    if single is not None and _asks_for("string", schemas, root) and not _bounds.scan(single, limits):
+        yield [Reading({name: single}, verbatim=True)]
 
 
 def _forms(values: list[Any] | None, room: Room, note: Note | None) -> Iterator[list[Any]]:
