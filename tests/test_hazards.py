@@ -243,7 +243,12 @@ def test_an_interruption_inside_the_engine_comes_out() -> None:
     assert not decide([1, 1])
 
 
-def test_a_panic_of_the_library_that_resolves_is_a_schema_that_can_not_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#a", "$defs": {"a": {"$anchor": "a"}}}, {"$ref": "#/x-kept/a", "x-kept": {"a": {}}}]
+)
+def test_a_panic_of_the_library_that_resolves_is_a_schema_that_can_not_be_used(
+    schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     class PanicException(BaseException):
         """What rpds raises is of this name, and no `Exception`."""
 
@@ -251,7 +256,7 @@ def test_a_panic_of_the_library_that_resolves_is_a_schema_that_can_not_be_used(m
         raise PanicException
 
     monkeypatch.setattr("referencing.Registry.crawl", panic)
-    contract = Contract("t", {"$ref": "#/$defs/a", "$defs": {"a": {}}})
+    contract = Contract("t", schema)
     assert contract.unusable is not None
     assert contract.unusable.reason == "invalid_schema"
 

@@ -459,6 +459,7 @@ KEPT: Final = {
     "_explain:Explainer._documents": "two, if they are small",
     "_install:_INSTALLED": "one, installed by the caller",
     "_install:_Installation": "the caller's, and the classes that it patches",
+    "_json:_from_json": "one function",
     "_judge:Judge._drift": "tools; each difference is short, and there are few of one tool",
     "_judge:Judge._overrides": "the caller's",
     "_kept:Kept._used": "bytes of what is compiled",

@@ -8,6 +8,7 @@ import pytest
 
 from mcp_guard._dialects import URIS, Dialect
 from mcp_guard._facts import Unusable
+from mcp_guard._references import Refused, survey
 from mcp_guard._schema import CompiledSchema, compile_schema
 from mcp_guard.policy import Limits
 
@@ -125,6 +126,7 @@ def test_a_reference_out_of_the_document_is_remote_and_never_named(reference: st
 def test_what_is_no_uri_reference_makes_the_schema_invalid(reference: Any) -> None:
     assert unusable({"properties": {"a": {"$ref": reference}}}).reason == "invalid_schema"
     assert unusable({"properties": {"a": {"$id": reference}}}).reason == "invalid_schema"
+    assert unusable({"properties": {"a": {"$dynamicRef": ""}, "b": {"$ref": reference}}}).reason == "invalid_schema"
 
 
 @pytest.mark.parametrize(
@@ -170,6 +172,69 @@ def test_what_only_looks_like_a_reference_is_data(schema: dict[str, Any]) -> Non
 def test_a_reference_within_the_document_is_followed(schema: dict[str, Any]) -> None:
     assert usable(schema).is_valid({"a": 1})
     assert not usable(schema).is_valid({"a": "x"})
+
+
+@pytest.mark.parametrize("dialect", [DRAFT_4, DRAFT_7, DRAFT_2019, DRAFT_2020])
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "#",
+        "#/",
+        "#/definitions/a",
+        "#/definitions/%61",
+        "#/definitions/x~1y~0",
+        "#/definitions/none",
+        "#/$defs/id",
+        "#/$defs/a",
+        "#/allOf",
+        "#/allOf/0",
+        "#/allOf/00",
+        "#/allOf/-1",
+        "#/allOf/x",
+        "#/allOf/9",
+        "#/properties/b",
+        "#/additionalProperties",
+        "#/dependencies/b",
+        "#/dependencies/id",
+        "#/x-kept/a",
+        "#/x-kept/a/properties/b",
+        "#/title",
+        "#/title/0",
+        "#/maxLength/0",
+        "#a",
+    ],
+)
+def test_a_reference_leads_to_the_same_whether_or_not_some_other_part_has_a_name(reference: str, dialect: str) -> None:
+    schema: dict[str, Any] = {
+        "$schema": dialect,
+        "title": "a",
+        "maxLength": 10,
+        "properties": {"r": {"$ref": reference}, "b": {"type": "boolean"}},
+        "additionalProperties": True,
+        "allOf": [{"maxProperties": 2}, {"minProperties": 1}, {}],
+        "dependencies": {"b": {"maxProperties": 1}, "id": ["b"]},
+        "definitions": {"": {}, "a": {"type": "integer"}, "%61": {}, "x/y~": {"type": "string"}, "x~1y~": {}},
+        "$defs": {"id": {"type": "null"}, "a": {"type": "string"}},
+        "x-kept": {"a": {"properties": {"b": {"$ref": "#/properties/b"}}}},
+    }
+    named = {"id" if dialect == DRAFT_4 else "$id": "http://e/n"}
+
+    def outcome(other: dict[str, Any]) -> object:
+        document = {**schema, "definitions": {**schema["definitions"], "other": other}}
+        try:
+            nodes = survey(document, LIMITS, {}).nodes
+        except Refused as refused:
+            return refused.unusable.reason, refused.unusable.detail
+        (node,) = (node for node in nodes if node.schema is schema["properties"]["r"])
+        return node.booleans, [nodes[edge.to].path for edge in node.edges]
+
+    assert outcome({}) == outcome(named)
+
+
+def test_a_reference_in_a_part_that_has_a_name_does_not_leave_it() -> None:
+    part = {"$id": "http://e/n", "properties": {"a": {"$ref": "#/$defs/x"}}}
+    assert unusable({"$defs": {"n": part, "x": {}}}).reason == "dangling_ref"
+    assert usable({"$defs": {"n": {**part, "$defs": {"x": {}}}}})
 
 
 @pytest.mark.parametrize("uri", list(URIS.values()))

@@ -111,7 +111,7 @@ def _copy(value: object, depth: int, size: int, values: int, seen: list[int]) ->
         if count > values:
             raise _Flawed("too_many", count)
         for key, item in items:
-            kind = type(cast("object", item))
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # a cast would cost a call
             if kind is str:
                 used += len(item) + 2
                 if not item.isascii():
@@ -132,9 +132,10 @@ def _copy(value: object, depth: int, size: int, values: int, seen: list[int]) ->
                 seen[0] = count
                 if count > values:
                     raise _Flawed("too_many", count)
-                copied: Any = dict(item) if kind is dict else _container_or_base(item)
+                usual = kind is dict or kind is list
+                copied: Any = item.copy() if usual else _container_or_base(item)
                 target[key] = copied
-                if is_object(copied) or is_array(copied):
+                if usual or is_object(copied) or is_array(copied):
                     if level >= depth:
                         raise _Flawed("too_deep", level + 1)
                     if used + len(copied) > size:

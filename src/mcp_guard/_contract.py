@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast, final
 
@@ -302,7 +303,7 @@ class Contract:
 
     def _read(self, members: dict[Any, Any]) -> dict[str, Any]:
         """Copies of the members, a `Flaw` where there is none. All share what may be copied, the schemas first."""
-        named = dict(_first(members))
+        named = dict(islice(((key, part) for key, part in members.items() if isinstance(key, str)), _MEMBERS))
         kept: dict[str, Any] = {}
         limits = self._limits
         room, values = limits.schema_bytes, values_of(limits)
@@ -342,12 +343,6 @@ class Contract:
 
 def _again(part: CompiledSchema | Unusable | _Absent | None) -> CompiledSchema | Unusable | _Absent | None:
     return _ABSENT if isinstance(part, Unusable) and part.documents else part
-
-
-def _first(members: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
-    named = ((key, part) for key, part in members.items() if isinstance(key, str))
-    for _, pair in zip(range(_MEMBERS), named, strict=False):
-        yield pair
 
 
 def _rank(key: str) -> int:

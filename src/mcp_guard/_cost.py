@@ -6,7 +6,7 @@ Every count is of the schema as a tree in which each reference is replaced by it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from mcp_guard._exact import KEYWORDS
@@ -52,35 +52,32 @@ def weigh(survey: Survey, limits: Limits) -> list[int]:
         Refused: A limit is crossed, or references lead round in a circle without taking a value apart.
     """
     nodes = survey.nodes
-    order = order_of(nodes, lambda edge: edge.use == "in_place")
-    place = [0] * len(nodes)
-    for position, index in enumerate(order):
-        place[index] = position
-    for index in order:
-        for edge in nodes[index].edges:
-            # children stand before their parents, except where an edge closes a circle
-            if edge.use == "in_place" and place[edge.to] >= place[index]:
-                at = where(nodes, index, survey.names, edge.keyword)
-                raise Refused("endless_ref", f"{at} leads back to itself and never to a part of the value")
-    compositions, height = [0] * len(nodes), [0] * len(nodes)
-    for index in order:
+    compositions, height, done = [0] * len(nodes), [0] * len(nodes), [False] * len(nodes)
+    for index in order_of(nodes, lambda edge: edge.use == "in_place"):
         node = nodes[index]
         for edge in node.edges:
             if edge.use == "in_place":
+                # children stand before their parents, except where an edge closes a circle
+                if not done[edge.to]:
+                    at = where(nodes, index, survey.names, edge.keyword)
+                    raise Refused("endless_ref", f"{at} leads back to itself and never to a part of the value")
                 branch = 1 if edge.keyword in _APPLIED else 0
                 compositions[index] += (branch + compositions[edge.to]) * times(node, edge)
                 height[index] = max(height[index], 1 + height[edge.to])
         compositions[index] = min(compositions[index] + node.booleans, _CEILING)
+        done[index] = True
     _within("compositions", limits.compositions, max(compositions))
-    total, recursive, chain = expanded(nodes)
+    order = order_of(nodes, lambda edge: edge.use != "held")
+    total, recursive, chain = expanded(nodes, order)
     _within("references in a chain", _CHAIN_THROUGH, chain)
     _within("references in a chain", _CHAIN_RECURSIVE if recursive else _CHAIN, max(height))
     _within("subschemas", limits.subschemas, total)
     _patterns(survey, limits)
     _within("characters of places in the schema, each in full", _PLACED, _placed(nodes))
-    own = [_own_values(node) for node in nodes]
-    _copied(nodes, own)
-    return _compiling(nodes, own)
+    own = list(map(_own_values, nodes))
+    if sum(own) * len(nodes) * len(KEYWORDS) > min(_KEPT, _HANDED):  # no more can be copied than that
+        _copied(nodes, own)
+    return _compiling(nodes, own, order)
 
 
 def _copied(nodes: list[Node], own: list[int]) -> None:
@@ -101,31 +98,37 @@ def _placed(nodes: list[Node]) -> int:
     lengths: list[int] = []
     total = 0
     for node in nodes:  # parents stand before their children
-        own = sum(len(str(token)) + 1 for token in node.path)
-        lengths.append(own + (lengths[node.parent] if node.parent >= 0 else 0))
-        total += lengths[-1] * (2 + 2 * len(node.schema))
+        length = lengths[node.parent] if node.parent >= 0 else 0
+        for token in node.path:
+            length += len(str(token)) + 1
+        lengths.append(length)
+        total += length * (2 + 2 * len(node.schema))
     return total
 
 
 def _own_values(node: Node) -> int:
     """The values of a schema, those of its subschemas aside."""
     inside = {edge.keyword for edge in node.edges if edge.keyword not in _REFERRING}
-    count, todo = 1, [each for keyword, each in node.schema.items() if keyword not in inside]
-    while todo:
-        each: Any = todo.pop()
-        count += 1 + (len(each) // _CHARACTERS if isinstance(each, str) else 0)
-        todo += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return count
+    values: list[Any] = [each for keyword, each in node.schema.items() if keyword not in inside]
+    count = 1
+    for each in values:  # what they hold is put behind them
+        if isinstance(each, str):
+            count += len(each) // _CHARACTERS
+        elif isinstance(each, (dict, list)):
+            values += each.values() if isinstance(each, dict) else each
+    return count + len(values)
 
 
-def _compiling(nodes: list[Node], own: list[int]) -> list[int]:
-    order = order_of(nodes, lambda edge: edge.use != "held")
+def _compiling(nodes: list[Node], own: list[int], order: list[int]) -> list[int]:
     units = [0] * len(nodes)  # 0 as long as it is not known: a circle is counted once
     for index in order:
         node = nodes[index]
         here = _NODE * (1 + node.booleans) + _VALUE * own[index]
-        here += MICROSECOND * sum(cost_of(pattern).compiling for pattern in patterns_of(node.schema))
-        units[index] = min(here + sum(units[edge.to] for edge in node.edges if edge.use != "held"), _CEILING)
+        for pattern in patterns_of(node.schema):
+            here += MICROSECOND * cost_of(pattern).compiling
+        for edge in node.edges:
+            here += units[edge.to] if edge.use != "held" else 0
+        units[index] = min(here, _CEILING)
     return units
 
 
@@ -135,16 +138,12 @@ def _within(limit: str, allowed: int, found: int) -> None:
         raise Refused("too_complex", f"{limit}: {allowed} are allowed, found {shown}")
 
 
-def expanded(nodes: list[Node]) -> tuple[int, bool, int]:
+def expanded(nodes: list[Node], order: list[int]) -> tuple[int, bool, int]:
     """The subschemas of the tree, whether it has a circle, and its most references one after the other.
 
     A shared target counts each time, a circle once, and once what nothing applies.
     """
-    order = order_of(nodes, lambda edge: edge.use != "held")
-    place = [0] * len(nodes)
-    for position, index in enumerate(order):
-        place[index] = position
-    totals, chains = [0] * len(nodes), [0] * len(nodes)
+    totals, chains = [0] * len(nodes), [0] * len(nodes)  # 0 as long as it is not known
     recursive = False
     for index in order:
         node = nodes[index]
@@ -152,25 +151,14 @@ def expanded(nodes: list[Node]) -> tuple[int, bool, int]:
         for edge in node.edges:
             if edge.use == "held":
                 continue
-            if place[edge.to] < place[index]:
+            if totals[edge.to]:
                 total += totals[edge.to] * times(node, edge)
                 chains[index] = max(chains[index], chains[edge.to] + edge.keyword.startswith("$"))
             else:
                 recursive = True
         totals[index] = min(1 + node.booleans + total, _CEILING)
-    applied = _reachable(nodes)
-    unused = sum(1 + node.booleans for index, node in enumerate(nodes) if index not in applied)
-    return min(totals[0] + unused, _CEILING), recursive, max(chains)
-
-
-def _reachable(nodes: list[Node]) -> set[int]:
-    seen, todo = {0}, [0]
-    while todo:
-        for edge in nodes[todo.pop()].edges:
-            if edge.use != "held" and edge.to not in seen:
-                seen.add(edge.to)
-                todo.append(edge.to)
-    return seen
+    unused = order[order.index(0) + 1 :]  # what the root does not lead to
+    return min(totals[0] + sum([1 + nodes[index].booleans for index in unused]), _CEILING), recursive, max(chains)
 
 
 def times(node: Node, edge: Edge) -> int:
@@ -187,26 +175,37 @@ def order_of(nodes: list[Node], follows: Callable[[Edge], bool]) -> list[int]:
         if seen[start]:
             continue
         seen[start] = True
-        stack: list[tuple[int, Iterator[Edge]]] = [(start, iter(nodes[start].edges))]
+        stack: list[tuple[int, Iterator[Edge]]] = []
+        below = nodes[start].edges
+        if below:
+            stack.append((start, iter(below)))
+        else:
+            order.append(start)
         while stack:
             index, edges = stack[-1]
             for edge in edges:
-                if follows(edge) and not seen[edge.to]:
-                    seen[edge.to] = True
-                    stack.append((edge.to, iter(nodes[edge.to].edges)))
-                    break
+                to = edge.to
+                if not seen[to] and follows(edge):
+                    seen[to] = True
+                    below = nodes[to].edges
+                    if below:
+                        stack.append((to, iter(below)))
+                        break
+                    order.append(to)
             else:
                 stack.pop()
                 order.append(index)
     return order
 
 
-def patterns_of(schema: dict[str, Any]) -> Iterator[str]:
+def patterns_of(schema: dict[str, Any]) -> Sequence[str]:
     """The regular expressions of one schema, its subschemas aside."""
-    if isinstance(schema.get("pattern"), str):
-        yield schema["pattern"]
+    if "pattern" not in schema and "patternProperties" not in schema:
+        return ()
+    found = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
     if isinstance(schema.get("patternProperties"), dict):
-        yield from cast("dict[str, Any]", schema["patternProperties"])
+        found += cast("dict[str, Any]", schema["patternProperties"])
+    return found
 
 
 def _patterns(survey: Survey, limits: Limits) -> None:

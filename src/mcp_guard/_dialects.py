@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 from mcp_guard._canonical import is_array, is_object
@@ -172,39 +172,41 @@ def positions(schema: dict[str, Any], dialect: Dialect) -> Iterator[Position]:
     for keyword in schema.keys() & table.keys():
         shape, use = table[keyword]
         value = schema[keyword]
+        places: Iterable[tuple[str | int | None, Any]]
         if shape in {"many", "one_or_many"} and is_array(value):
-            for index, each in enumerate(value):
-                yield Position(keyword, index, _schema(each, dialect, keyword, index), use)
+            places = enumerate(value)
         elif shape in {"map", "map_or_names"} and is_object(value):
-            for name, each in value.items():
-                if not (shape == "map_or_names" and isinstance(each, list)):
-                    yield Position(keyword, name, _schema(each, dialect, keyword, name), use)
+            places = value.items()
         elif shape == "one_or_bool" and isinstance(value, bool):
             yield Position(keyword, None, value, use)
+            continue
         elif shape in {"one", "one_or_many", "one_or_bool"}:
-            yield Position(keyword, None, _schema(value, dialect, keyword, None), use)
+            places = ((None, value),)
         else:
             raise Misplaced(keyword)
+        for token, each in places:
+            if isinstance(each, dict) or (isinstance(each, bool) and dialect != "draft4"):
+                yield Position(keyword, token, each, use)
+            elif not (shape == "map_or_names" and isinstance(each, list)):
+                raise Misplaced(keyword, token)
 
 
-def _schema(value: Any, dialect: Dialect, keyword: str, token: str | int | None) -> Any:
-    if is_object(value) or (isinstance(value, bool) and dialect != "draft4"):
-        return value
-    raise Misplaced(keyword, token)
+DECLARING: Final = frozenset({"properties", "dependencies", "dependentRequired", "dependentSchemas", "required"})
+"""The keywords that `declared` reads: it finds nothing without one of them."""
 
 
-def declared(schema: dict[str, Any]) -> Iterator[str]:
+def declared(schema: dict[str, Any]) -> list[str]:
     """The property names that one schema declares, its subschemas aside."""
+    found: list[str] = []
     for keyword in ("properties", "dependencies", "dependentRequired", "dependentSchemas"):
         value = schema.get(keyword)
         if is_object(value):
-            yield from value
+            found += value
             if keyword in {"dependencies", "dependentRequired"}:
                 for names in value.values():
-                    yield from _names(names)
-    yield from _names(schema.get("required"))
+                    found += _names(names)
+    return found + _names(schema.get("required"))
 
 
-def _names(value: object) -> Iterator[str]:
-    if is_array(value):
-        yield from (each for each in value if isinstance(each, str))
+def _names(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if is_array(value) else []

@@ -8,14 +8,15 @@ Nothing is fetched. Nothing recurses: the depth is the server's to choose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, cast
-from urllib.parse import urljoin, urlsplit
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from urllib.parse import unquote, urljoin, urlsplit
 
 from mcp_guard import _words
-from mcp_guard._canonical import Flaw, plain
+from mcp_guard._canonical import Flaw, is_array, is_object, plain
 from mcp_guard._dialects import (
+    DECLARING,
     DEFAULT,
     LEGACY,
     REFERENCES,
@@ -24,7 +25,6 @@ from mcp_guard._dialects import (
     VALUE_KEYWORDS,
     Dialect,
     Misplaced,
-    Position,
     Use,
     declared,
     dialect_of,
@@ -51,10 +51,12 @@ _SPELT: Final = 1_000_000
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LACKING: Final = 200
 """References to documents that are not there, after which the walk ends: each costs an exception or two."""
+_NAMING: Final = frozenset({"$id", "id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"})
+_TELLING: Final = _NAMING.union(["$schema"], *REFERENCES.values())
+"""What of a schema is more than keywords to hold a value against. Most have none of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """From a schema to one that it applies, holds or refers to."""
 
     keyword: str
@@ -118,7 +120,7 @@ def survey(schema: dict[str, Any], limits: Limits, resources: Mapping[str, dict[
         schema = respelled
         walk = _Walk(limits, resources)
         walk.start(schema)
-    walk.place(schema)
+    walk.place()
     walk.follow()
     walk.hold_apart()
     walk.tie_dynamic()
@@ -133,11 +135,15 @@ class _Walk:
         self.dialect: Dialect = DEFAULT
         self._limits = limits
         self._count = 0
+        self._anonymous = True  # no part of it names itself or another dialect, and each was walked
+        self._base = ""
+        self._crawled: Registry[Any] | None = None
+        self._telling: list[int] = []  # the nodes that have one of `_TELLING`
         self._lengths: list[int] = []  # of each node: the characters that what it is relative to has at most
         self._characters = 0
         self._index: dict[int, int] = {}  # id of a schema -> its node; the nodes keep the schemas alive
         self._bases: list[str] = []  # of each node: what its references are relative to
-        self._resolved: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._resolved: dict[tuple[str, str | None], tuple[Any, Any]] = {}
         self._anchored: dict[str, list[int]] = {}
         self._recursive: list[int] = []
         self._dynamic: list[tuple[int, str, str]] = []  # node, keyword, name of the anchor
@@ -155,38 +161,50 @@ class _Walk:
         self.dialect = self._dialect_of(schema, DEFAULT)
         self._grow(schema, self.dialect)
 
-    def place(self, schema: dict[str, Any]) -> None:
+    def place(self) -> None:
         """Index the identifiers of the document, and give each node its base."""
-        root = as_resource(schema, self.dialect)
+        if not self._anonymous:
+            self._crawled = self._crawl()
+        self._addresses[self._base] = [0]
+        self._place(self._base)
+
+    @property
+    def _registry(self) -> Registry[Any]:
+        """In an anonymous document there is nothing to crawl for, and only an unusual reference asks for this."""
+        if self._crawled is None:
+            self._crawled = self._crawl()
+        return self._crawled
+
+    def _crawl(self) -> Registry[Any]:
+        root = as_resource(self.nodes[0].schema, self.dialect)
         try:
-            base = root.id() or ""
-            self._registry = self._known().with_resource(base, root).crawl()
+            self._base = root.id() or ""
+            registry: Registry[Any] = self._known().with_resource(self._base, root).crawl()
         except BaseException as error:  # noqa: BLE001  # it reads what the walk leaves out too, and takes it to be sound
             contain(error)
             raise Refused("invalid_schema", "a keyword's value is not what the dialect asks for") from None
-        self._addresses[base] = [0]
-        self._place(base)
+        return registry
 
     def follow(self) -> None:
         """Resolve the references of every node; what they lead to adds nodes at the end.
 
         A document that is not there ends it only when all is known that is not there, or that is wrong besides.
         """
-        index, known = 0, 0
+        at, known = 0, 0
         while True:
-            while index < len(self.nodes) and len(self._missed) < _LACKING:
-                node = self.nodes[index]
+            while at < len(self._telling) and len(self._missed) < _LACKING:
+                node = self.nodes[self._telling[at]]
                 for keyword in REFERENCES[node.dialect]:
                     if keyword in node.schema:
-                        self._refer(index, keyword)
-                index += 1
+                        self._refer(self._telling[at], keyword)
+                at += 1
             if not self._missed or len(self._documents.used) == known:
                 break
             known = len(self._documents.used)
             again, self._missed = self._missed, []  # a document that came later may hold what was missed
             self._lacking.clear()
-            for at, keyword, _ in again:
-                self._refer(at, keyword)
+            for index, keyword, _ in again:
+                self._refer(index, keyword)
         if self._missed:
             _, _, first = self._missed[0]
             raise Refused(first.reason, first.detail, first.value, tuple(self._lacking))
@@ -196,10 +214,9 @@ class _Walk:
 
         A schema or a document can call itself, or a part of itself, by any name, also by another's.
         """
-        published = _metaschemas()
         for address, indices in self._addresses.items():
             found = [self.nodes[index].schema for index in indices]
-            found += [published.contents(address)] if address in published else []
+            found += [_metaschemas().contents(address)] if address and address in _metaschemas() else []
             given = self._document(address)
             found += [] if given is None else [given]
             ours = address.startswith("json-schema:")  # what engines call a schema that has no name
@@ -216,33 +233,47 @@ class _Walk:
         while todo:
             index = todo.pop()
             node = self.nodes[index]
-            if node.dialect in LEGACY and "$ref" in node.schema:
+            held = node.schema
+            if node.dialect in LEGACY and "$ref" in held:
                 continue  # its siblings are void
-            self.names.update(declared(node.schema))
-            for at in self._positions(index):
-                if isinstance(at.schema, bool):
-                    node.booleans += 1
-                    self._counted()
-                    continue
-                to = self._index.get(id(at.schema))
-                if to is None:
-                    path = (at.keyword,) if at.token is None else (at.keyword, at.token)
-                    to = self._add(at.schema, node.dialect, index, path)
-                    todo.append(to)
-                node.edges.append(Edge(at.keyword, at.token, to, at.use))
+            if not DECLARING.isdisjoint(held):
+                self.names.update(declared(held))
+            if TABLES[node.dialect].keys().isdisjoint(held):
+                continue
+            try:
+                for keyword, token, inner, use in positions(held, node.dialect):
+                    if isinstance(inner, bool):
+                        node.booleans += 1
+                        self._counted()
+                        continue
+                    to = self._index.get(id(inner))
+                    if to is None:
+                        path = (keyword,) if token is None else (keyword, token)
+                        to = self._add(inner, node.dialect, index, path)
+                        todo.append(to)
+                    node.edges.append(Edge(keyword, token, to, use))
+            except Misplaced as error:
+                path = (error.keyword,) if error.token is None else (error.keyword, error.token)
+                detail = f"{self._where(index, *path)} is no schema, and a schema has to stand there"
+                raise Refused("invalid_schema", detail) from None
         return first
 
     def _add(self, schema: dict[str, Any], dialect: Dialect, parent: int, path: tuple[str | int, ...]) -> int:
         index = len(self.nodes)
         self._counted()
-        node = Node(schema, dialect, parent, path)
+        node = Node(schema, dialect, parent, path, [])
         self.nodes.append(node)
         self._index[id(schema)] = index
         self._lengths.append(self._lengths[parent] if parent >= 0 else 0)
-        if "$schema" in schema:
-            node.dialect = self._dialect_of(schema, dialect)
-        self._respell += [index] if _is_odd(node) else []
-        self._identify(index, node)
+        if not _TELLING.isdisjoint(schema):
+            self._telling.append(index)
+            if "$schema" in schema:
+                node.dialect = self._dialect_of(schema, dialect)
+                self._anonymous = self._anonymous and index == 0
+            self._respell += [index] if _is_odd(node) else []
+            voids = node.dialect in LEGACY and "$ref" in schema and len(schema) > 1
+            self._anonymous = self._anonymous and not voids and _NAMING.isdisjoint(schema)
+            self._identify(index, node)
         return index
 
     def _counted(self, more: int = 1) -> None:
@@ -256,15 +287,6 @@ class _Walk:
         if self._characters > _SPELT:
             detail = f"characters of identifiers, each in full: {_SPELT} are allowed, found more"
             raise Refused("too_complex", detail)
-
-    def _positions(self, index: int) -> Iterator[Position]:
-        node = self.nodes[index]
-        try:
-            yield from positions(node.schema, node.dialect)
-        except Misplaced as error:
-            path = (error.keyword,) if error.token is None else (error.keyword, error.token)
-            detail = f"{self._where(index, *path)} is no schema, and a schema has to stand there"
-            raise Refused("invalid_schema", detail) from None
 
     def _identify(self, index: int, node: Node) -> None:
         keyword = "id" if node.dialect == "draft4" else "$id"
@@ -286,6 +308,8 @@ class _Walk:
 
     def _place(self, base: str) -> None:
         """Give each node that is new its base: parents stand before their children."""
+        if self._anonymous:
+            self._bases += [base] * (len(self.nodes) - len(self._bases))
         for index in range(len(self._bases), len(self.nodes)):
             node = self.nodes[index]
             if node.parent >= 0:
@@ -316,7 +340,7 @@ class _Walk:
                 self._named[id(document)] = name
             for address in {uri, name}:
                 self._addresses.setdefault(address, []).append(root)
-            self._registry = self._registry.with_resource(uri, resource).crawl()
+            self._crawled = self._registry.with_resource(uri, resource).crawl()
             self._place(name)
 
     def _document(self, uri: str) -> dict[str, Any] | None:
@@ -365,7 +389,7 @@ class _Walk:
     def _refer(self, index: int, keyword: str) -> None:
         node = self.nodes[index]
         reference = node.schema[keyword]
-        key = (self._bases[index], reference if isinstance(reference, str) else "")
+        key = (self._bases[index], reference if isinstance(reference, str) else None)
         if key not in self._resolved:
             try:
                 self._resolved[key] = self._resolve(reference, self._bases[index])
@@ -402,10 +426,13 @@ class _Walk:
 
     def _resolve(self, reference: object, base: str) -> tuple[Any, Any]:
         """What a reference leads to, and the document that this stands in, or the part with a name of its own."""
-        from referencing import exceptions  # the heavy import waits
-
         if not (isinstance(reference, str) and is_uri_reference(reference)):
             raise _Nowhere("invalid_schema", "is no URI reference")
+        near = self._near(reference) if self._anonymous and not base else None
+        if near is not None:
+            return near, self.nodes[0].schema
+        from referencing import exceptions  # the heavy import waits
+
         try:
             address = reference.partition("#")[0]
             if address and self._documents.given and urljoin(base, address) not in self._registry:
@@ -425,6 +452,23 @@ class _Walk:
         except BaseException as error:  # noqa: BLE001  # an index that is no number, an identifier that is no text ...
             contain(error)
             raise _Nowhere("dangling_ref", "points to nothing in its document") from None
+
+    def _near(self, reference: str) -> dict[str, Any] | None:
+        """The node that a pointer leads to in an anonymous document; `None` where it takes a closer look."""
+        target: Any = self.nodes[0].schema
+        if reference != "#" and not reference.startswith("#/"):
+            return None
+        try:
+            for token in unquote(reference[2:]).split("/") if reference != "#" else ():
+                if is_array(target):
+                    target = target[int(token)]
+                elif is_object(target) and _NAMING.isdisjoint(target):
+                    target = target[token.replace("~1", "/").replace("~0", "~")]
+                else:
+                    return None
+        except (LookupError, ValueError):
+            return None
+        return target if id(target) in self._index else None
 
     def tie_dynamic(self) -> None:
         """A dynamic reference may lead to any anchor of its name: the way through the schema decides which."""
@@ -448,10 +492,9 @@ class _Walk:
         needed = {uri: {"$schema": URIS[self.dialect], **each} for uri, each in self._documents.used.items()}
         folders = {uri.rpartition("/schema")[0] for uri in self.metaschemas if "/schema" in uri}
         folders.discard(URIS[self.dialect].rpartition("/schema")[0])
-        published = _metaschemas()
-        for uri in published if folders else ():
+        for uri in _metaschemas() if folders else ():
             if any(uri.startswith(f"{folder}/") for folder in folders):
-                needed.setdefault(uri, published.contents(uri))
+                needed.setdefault(uri, _metaschemas().contents(uri))
         return needed
 
     def respelled(self, schema: dict[str, Any]) -> dict[str, Any]:

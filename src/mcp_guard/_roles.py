@@ -32,9 +32,6 @@ _NAMED, _NAMED_TEXT = 100, 40
 _MATCHED: Final = 8
 _LOOKED_AHEAD: Final = 30
 _KEY: Final = 3
-_FORMATS: Final = {"idn-hostname": (80, 20), "idn-email": (80, 20), "email": (40, 2), "regex": (10, 2)}
-_FORMAT: Final = (20, 1)
-"""Units for each string, and for each character of it."""
 _PARTS: Final = {
     "patternProperties": "patterned",
     "propertyNames": "names",
@@ -54,10 +51,12 @@ _MARKED_MEMBER, _MARKED_ELEMENT = 7, 1
 So the budget of one check bounds the memory too, at 70 MiB."""
 _BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _NAMING: Final = frozenset({"enum", "const"})
-_NUMERIC: Final = frozenset({*_BOUNDS, "multipleOf", *_NAMING})
+_NUMERIC: Final = frozenset({*_BOUNDS, "multipleOf"})
+_SMALL: Final = frozenset({str, bool, type(None)})
+"""Types of which no value is a number or holds others."""
 _DEPENDING: Final = frozenset({"dependentRequired", "dependentSchemas", "dependencies"})
 _CONTENT: Final = frozenset({"contentEncoding", "contentMediaType"})
-_SPECIAL: Final = _NUMERIC | _DEPENDING | _CONTENT | {"uniqueItems", "pattern", "patternProperties", "format"}
+_SPECIAL: Final = _NUMERIC | _NAMING | _DEPENDING | _CONTENT | {"uniqueItems", "pattern", "patternProperties", "format"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Text:
     again: Powers = ()
 
 
-def _texts(patterns: list[str], more: int = 0) -> Text:
+def _texts(patterns: Sequence[str], more: int = 0) -> Text:
     """What holding strings against these patterns costs."""
     costs = list(map(cost_of, patterns))
     each = sum(_MATCHED + _LOOKED_AHEAD * (1 + cost.looks) * cost.fancy for cost in costs)
@@ -83,6 +82,13 @@ def _texts(patterns: list[str], more: int = 0) -> Text:
 
 
 _NO_TEXT: Final = Text()
+_FORMAT: Final = Text(20, 1)
+_FORMATS: Final = {
+    "idn-hostname": Text(80, 20),
+    "idn-email": Text(80, 20),
+    "email": Text(40, 2),
+    "regex": Text(10, 2),
+}
 _NO_SEEDS: Final[Seeds] = ()
 _NO_PROPERTIES: Final[Mapping[str, Seeds]] = MappingProxyType({})
 
@@ -124,9 +130,8 @@ def role_of(node: Node) -> Role:
     """Read one node. It need not be a schema that an engine takes."""
     schema = node.schema
     role = Role(1 + len(schema))
-    special = schema.keys() & _SPECIAL
-    if special:
-        _read(role, schema, special)
+    if not _SPECIAL.isdisjoint(schema):
+        _read(role, schema, schema.keys() & _SPECIAL)
     if node.edges:
         _lead(role, node)
     return role
@@ -152,33 +157,31 @@ def _read(role: Role, schema: dict[str, Any], special: set[str]) -> None:
     """The keywords that cost more than a look at the value."""
     if not special.isdisjoint(_NUMERIC):
         _weigh_numbers(role, schema)
-    if not special.isdisjoint(_NAMING):
-        enum: Any = schema.get("enum")
-        if is_array(enum) and len(set(map(type, enum))) > 1:
-            role.each += 2 * len(enum)  # of several types: gone through, where one type is looked up
-        role.compound = 2 * sum(_compounds(schema[keyword]) for keyword in special & _NAMING)
+    for keyword in special & _NAMING:
+        _weigh_named(role, schema[keyword], one=keyword == "const")
     for keyword in special & _DEPENDING:
         depending: Any = schema[keyword]
         if is_object(depending):
             role.per_object += 2 * sum(1 + (len(each) if is_array(each) else 0) for each in depending.values())
     role.unique = schema.get("uniqueItems") is True
-    patterns = list(patterns_of(schema))
-    if isinstance(schema.get("pattern"), str):
-        role.texts = _texts([patterns.pop(0)])
+    patterns = patterns_of(schema)
+    if patterns and isinstance(schema.get("pattern"), str):
+        role.texts = _texts(patterns[:1])
+        patterns = patterns[1:]
     if patterns:
         role.keys = _texts(patterns, _KEY)
     if isinstance(schema.get("format"), str):
-        role.formats = Text(*_FORMATS.get(schema["format"], _FORMAT))
+        role.formats = _FORMATS.get(schema["format"], _FORMAT)
     if not special.isdisjoint(_CONTENT):
         role.texts = replace(role.texts, character=role.texts.character + 2)
 
 
 def _lead(role: Role, node: Node) -> None:
     """Which nodes apply to the parts of a value."""
-    properties: dict[str, list[tuple[int, int]]] = {}
+    properties: dict[str, Seeds] = {}
     for edge in node.edges:
         if edge.keyword == "properties":
-            properties.setdefault(str(edge.token), []).append((edge.to, 1))
+            properties[str(edge.token)] = ((edge.to, 1),)
     if properties:
         role.properties = properties
     _put(role, node, _PARTS)
@@ -192,7 +195,7 @@ def _put(role: Role, node: Node, fields: Mapping[str, str]) -> None:
             part = "prefix" if edge.keyword == "items" and edge.token is not None else part
             parts.setdefault(part, []).append((edge.to, 1))
     for part, seeds in parts.items():
-        setattr(role, part, seeds)
+        setattr(role, part, tuple(seeds))
 
 
 def is_tame(number: object) -> bool:
@@ -210,13 +213,18 @@ def _weigh_numbers(role: Role, schema: dict[str, Any]) -> None:
         role.numbers_exactly += _DIVIDED_EXACTLY
         role.divides = not is_tame(schema["multipleOf"])
         role.tame = role.tame and not role.divides
-    for keyword in ("enum", "const"):
-        if keyword in schema:
-            allowed: Any = schema[keyword] if keyword == "enum" else [schema[keyword]]
-            kinds = set(map(type, allowed)) if is_array(allowed) else set[type]()
-            role.named_exactly += _NAMED_TEXT if kinds == {str} else _NAMED
-            role.hashed += not kinds.isdisjoint((dict, list))
-            role.tame = role.tame and _all_tame(allowed)
+
+
+def _weigh_named(role: Role, asked: Any, *, one: bool) -> None:
+    allowed: Any = [asked] if one else asked
+    kinds: set[type] = set(map(type, allowed)) if is_array(allowed) else set()
+    role.named_exactly += _NAMED_TEXT if kinds == {str} else _NAMED
+    if len(kinds) > 1:
+        role.each += 2 * len(allowed)  # of several types: gone through, where one type is looked up
+    if not kinds or not kinds <= _SMALL:
+        role.hashed += not kinds.isdisjoint((dict, list))
+        role.compound += 2 * _compounds(asked)
+        role.tame = role.tame and _all_tame(allowed)
 
 
 def _all_tame(value: Any) -> bool:
