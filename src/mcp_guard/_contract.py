@@ -128,6 +128,8 @@ class Contract:
     @property
     def unusable(self) -> Unusable | None:
         """Why this contract can't be enforced; `None` where it can."""
+        if isinstance(self._output, CompiledSchema):
+            return None
         output = self._compiled()
         return output if isinstance(output, Unusable) else None
 
