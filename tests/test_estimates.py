@@ -77,7 +77,7 @@ def test_what_the_size_alone_tells_is_no_less_than_what_the_value_does() -> None
         schema = {keyword: branches, **INTEGERS}
         weighs = estimator(schema)
         value = members(200)
-        rough = weighs.roughly(weighs.size(value), formats=False, allowed=1 << 60)
+        rough = weighs.roughly(value, weighs.size(value), formats=False, allowed=1 << 60)
         assert rough is not None
         assert rough.units >= 50 * 200 * 6, keyword
 
@@ -95,6 +95,93 @@ def test_places_of_tuples_are_paid_for_where_many_subschemas_have_them() -> None
     schema: dict[str, Any] = {"items": {"anyOf": [{"prefixItems": [{}] * i} for i in range(1, 70)]}}
     few = closely({"items": {"anyOf": [{"prefixItems": [{}]}] * 69}}, [[1] * 70]).units
     assert closely(schema, [[1] * 70]).units > few + 69 * 69 * 125
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+ROW: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "minimum": 0},
+        "state": {"enum": ["new", "sold"]},
+        "price": {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]},
+    },
+    "required": ["id"],
+}
+
+
+def roughly(schema: dict[str, Any], value: Any, allowed: int = BUDGET) -> Effort | None:
+    weighs = estimator(schema)
+    return weighs.roughly(value, weighs.size(value), formats=False, allowed=allowed)
+
+
+def test_rows_of_several_megabytes_are_known_by_their_size_alone() -> None:
+    rows = [{"id": i, "state": "new", "price": i / 4} for i in range(90_000)]
+    effort = roughly({"items": ROW}, rows)
+    assert effort is not None
+    assert not effort.exact
+
+
+def test_numbers_that_are_compared_exactly_cost_more_of_any_value() -> None:
+    schema = {"items": {"properties": {"id": {"type": "integer", "minimum": 0}}}}
+    few = [{"id": i} for i in range(100)]
+    tame, exact = (roughly(schema, [*few, {"id": more}]) for more in (1, 2**64))
+    assert tame is not None
+    assert exact is not None
+    assert exact.exact
+    assert exact.units > 2 * tame.units
+
+
+def test_what_a_value_costs_does_not_depend_on_what_was_weighed_before() -> None:
+    weighs = estimator({"properties": {f"p{i}": ROW for i in range(100)}})
+    small, large = {"p1": {"id": 1}}, {"p1": [0] * 300_000}
+
+    def rough(value: Any) -> Effort | None:
+        return weighs.roughly(value, weighs.size(value), formats=False, allowed=BUDGET)
+
+    before = rough(small)
+    assert before is not None
+    assert rough(large) is not None
+    assert rough(small) == before
+
+
+INSIDE: Final = {"const": {"a": [1]}}
+
+
+@pytest.mark.parametrize(
+    "named, value, exact",
+    [
+        ({"enum": [1, 2]}, [1, 2], False),
+        ({"enum": [1, 2]}, [1, 2.0], True),
+        ({"enum": [1, "a"]}, ["a", 0.5], True),
+        ({"const": 1}, [{"b": 0.5}], False),
+        ({"const": True}, [0.5], False),
+        ({"enum": ["a", None]}, [0.5], False),
+        (INSIDE, [{"a": [1]}], False),
+        (INSIDE, [{"a": [1.0]}], True),
+        (INSIDE, [0.5], False),
+        ({"not": {"anyOf": [{"const": 1}]}}, [0.5], True),
+    ],
+)
+def test_numbers_are_exact_where_a_float_meets_an_integer_that_is_named(
+    named: dict[str, Any], value: list[Any], exact: bool
+) -> None:
+    beside = {"properties": {"x": {"items": named}, "y": {"minimum": 0}}}
+    assert closely(beside, {"x": value, "y": 1}).exact is exact
+    rough = roughly(beside, {"x": value, "y": 1})
+    assert rough is not None
+    assert rough.exact or not exact
+
+
+def test_an_integer_that_is_to_be_a_number_costs_by_the_square_of_its_digits() -> None:
+    schema = {"items": {"type": "number"}}
+    one, twice = (closely(schema, [10**digits] * 10) for digits in (2_000, 4_000))
+    assert twice.reading > 3.5 * one.reading > 10_000
+    assert twice.units > twice.reading
+    assert closely({"items": {"anyOf": [{"type": ["number"]}] * 3}}, [10**2_000] * 10).reading == 3 * one.reading
+    assert closely({"items": {"type": "integer"}}, [10**4_000] * 10).reading == 0
+    assert closely(schema, [2**63 - 1, 1e300]).reading == 0
+    assert roughly(schema, [10**2_000]) is None
 
 
 # --- patterns --------------------------------------------------------------------------------------------------------
@@ -185,7 +272,7 @@ def test_a_pattern_that_is_referred_to_often_counts_each_time() -> None:
     text = "x" * 100_000
     with pytest.raises(TooMuch):
         weighs.closely(text, weighs.size(text), formats=False, allowed=BUDGET)
-    assert weighs.roughly(weighs.size(text), formats=False, allowed=BUDGET) is None
+    assert weighs.roughly(text, weighs.size(text), formats=False, allowed=BUDGET) is None
 
 
 @with_engine

@@ -1,29 +1,48 @@
 """Holds a value against `Limits` and against what JSON can say, before any engine sees it. Iterative; decides no more.
 
-The walk goes level by level. It only sorts what it finds by type, and each type is then handled by a few calls that run
-in C. Nothing is built before it was counted, so that a value can't cost more than `Limits`.
+The walk goes level by level. Where a level has much in it, values of one type are taken together, by calls that run in
+C, and so are the members of rows that have the same keys. Nothing is built before it was counted, so that a value can't
+cost more than `Limits`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import deque
 from itertools import chain, filterfalse
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mcp_guard._facts import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mcp_guard.policy import Limits
 
-_STRING = frozenset({str})
+    Leaves: TypeAlias = tuple[list[str], list[str], list[int], list[float]]
+    """Strings, keys, integers, fractions."""
+    Column: TypeAlias = tuple[list[Any], int]
+    """Containers, all of them objects or all arrays, and how many members they have."""
+
+_MANY = 64
+"""Members of a level beyond which some are taken together."""
 _FEW = 16
-"""Objects that are so many, or fewer, have their keys looked at one by one."""
+"""So many values are taken one by one."""
+_PIECE = 1024
+"""So many are taken together: they stay in the processor's cache from one call to the next."""
+_SOME = 256
+"""So many strings are looked at with all the others."""
+_SAMPLE = 3
+"""Rows of which two at least are alike where most are."""
+_SHORT = 1 << 16
+"""Text that is looked at as one, which copies it."""
 _DIGITS_PER_BIT = math.log10(2)
 _BITS = 63
 _WIDE = 1 << _BITS
+_SMALL = 2.0 ** (_BITS - 1)
+_NONE = type(None)
+_VALUES = dict[Any, Any].values
 
 
 class Measured(NamedTuple):
@@ -58,21 +77,41 @@ def measure(value: object, limits: Limits, *, outside: int = 0) -> Measured:  # 
 
     The walk stops at the first limit crossed, and `found` is what was counted until then.
     """
-    objects: list[dict[str, Any]] = []
-    strings: list[str] = []
-    integers: list[int] = []
-    floats: list[float] = []
+    leaves: Leaves = ([], [], [], [])
+    strings, keys, integers, floats = leaves
     problems: set[str] = set()
-    level: list[Any] = [(value,)]
-    nodes, depth = 1, -outside
+    crowd: _Crowd | None = None
+    waiting: list[Column] = []
+    level: list[Any] = [value]
+    nodes, depth, odd = 1, -outside, 0
+    if not isinstance(value, (dict, list)):  # as the element of an array that is neither a level nor a node
+        level, nodes, depth = [[value]], 0, depth - 1
+    members = len(level[0])
     while True:
+        depth += 1
+        nodes += members
+        if depth > limits.depth or nodes > limits.nodes:
+            text = sum(map(len, strings)) + (crowd.text if crowd else 0)
+            if depth > limits.depth:
+                return Measured((Problem("too_deep", "depth", limits.depth, depth),), text)
+            return Measured((Problem("too_many_nodes", "nodes", limits.nodes, nodes),), text)
+        if members > _MANY or waiting:
+            crowd = crowd or _Crowd(limits, problems, leaves, waiting)
+            level, members = crowd.taken(level)
+        else:
+            members = 0
         below: list[Any] = []
         for container in level:
-            members: Iterable[Any] = container
+            column: Iterable[Any] = container
             if issubclass(type(container), dict):
-                objects.append(container)
-                members = container.values()
-            for member in members:
+                for key in container:
+                    if type(key) is str:
+                        keys.append(key)
+                    else:
+                        problems.add("not_json")
+                        odd += 1
+                column = container.values()
+            for member in column:
                 kind = type(member)  # pyright: ignore[reportUnknownVariableType]  # a cast would cost a call
                 if kind is str:
                     strings.append(member)
@@ -82,87 +121,180 @@ def measure(value: object, limits: Limits, *, outside: int = 0) -> Measured:  # 
                     floats.append(member)
                 elif kind is dict or kind is list:
                     below.append(member)
+                    members += len(member)
                 elif member is None or kind is bool:
                     pass
                 elif isinstance(member, (dict, list)):  # of a class of its own: it holds what it holds
                     below.append(member)
+                    members += len(member)  # pyright: ignore[reportUnknownArgumentType]  # the same
                 else:  # no scalar of a class of its own either: the engine takes none
                     problems.add("not_json")
-        if not below:
-            return _measured(_Leaves(objects, strings, integers, floats), nodes, problems, limits)
-        depth += 1
-        nodes += sum(map(len, below))
-        if depth > limits.depth:
-            return Measured((Problem("too_deep", "depth", limits.depth, depth),), sum(map(len, strings)))
-        if nodes > limits.nodes:
-            return Measured((Problem("too_many_nodes", "nodes", limits.nodes, nodes),), sum(map(len, strings)))
+        if not below and not waiting:
+            return _measured(leaves, crowd, nodes, len(keys) + odd, problems, limits)
         level = below
 
 
-class _Leaves(NamedTuple):
-    """What a walk has come by: the objects, for their keys, and all that is no container."""
-
-    objects: list[dict[str, Any]]
-    strings: list[str]
-    integers: list[int]
-    floats: list[float]
-
-
-def _measured(leaves: _Leaves, nodes: int, problems: set[str], limits: Limits) -> Measured:
-    """What all that amounts to: each kind in a few calls that run in C."""
-    objects, strings, integers, floats = leaves
-    size, longest, tame = sum(map(len, strings)), 0, True
-    if objects:
-        size += _keys(objects, problems)
+def _measured(
+    leaves: Leaves, crowd: _Crowd | None, nodes: int, named: int, problems: set[str], limits: Limits
+) -> Measured:
+    """What all that amounts to."""
+    strings, keys, integers, floats = leaves
+    strings += keys
+    size = length = sum(map(len, strings))
+    if crowd:
+        size += crowd.text + crowd.letters
+        named += crowd.named
+    tame = True
     if integers:
         # str(integer) would need quadratic time
-        bits = list(map(int.bit_length, integers))
-        size += int(sum(bits) * _DIGITS_PER_BIT) + len(bits)
-        longest = max(bits)
-        tame = longest <= _BITS
+        bits = sum(map(int.bit_length, integers))
+        size += int(bits * _DIGITS_PER_BIT) + len(integers)
+        tame = bits <= _BITS or _small(integers) or max(map(int.bit_length, integers)) <= _BITS
     if size > limits.result_bytes:
         return Measured((Problem("too_large", "result_bytes", limits.result_bytes, size),), size)
-    if not tame and (digits := _digits(integers, longest, limits.integer_digits)):
+    if not tame and (digits := _digits(integers, limits.integer_digits)):
         return Measured((Problem("too_large", "integer_digits", limits.integer_digits, digits),), size)
-    if not all(map(str.isascii, strings)) and not _encodable(strings):
+    if not _encodable(strings, length):
         problems.add("surrogate")
-    if floats:
-        # the sum of finite numbers may be infinite, but that of others is never finite
-        if not math.isfinite(sum(floats)) and not all(map(math.isfinite, floats)):
+    if floats and not _small(floats):
+        if all(map(math.isfinite, floats)):
+            tame = tame and max(map(abs, floats)) < _WIDE
+        else:
             problems.add("not_finite")
-        tame = tame and max(floats) < _WIDE and min(floats) > -_WIDE
-    keys = sum(map(len, objects))
-    return Measured(tuple(map(Problem, sorted(problems))), size, nodes, keys, tame)
+            tame = False
+    told = tuple(map(Problem, sorted(problems))) if problems else ()
+    return tuple.__new__(Measured, (told, size, nodes, named, tame))  # a third of what a call of the class takes
 
 
-def _digits(integers: list[int], longest: int, allowed: int) -> int:
-    """About how many digits the longest integer has, which has so many bits; 0 where no more than are allowed."""
-    digits = int(longest * _DIGITS_PER_BIT) + 1
+class _Crowd:
+    """Takes together what is alike."""
+
+    def __init__(self, limits: Limits, problems: set[str], leaves: Leaves, waiting: list[Column]) -> None:
+        self._limits = limits
+        self._problems = problems
+        self._strings, self._keys, self._integers, self._floats = leaves
+        self._waiting = waiting
+        self.text = self.named = self.letters = 0
+        """The characters of strings; the keys, and their characters."""
+
+    def taken(self, level: list[Any]) -> tuple[list[Any], int]:
+        """Take the members of what waits, and of a level; arrays of those that are left, and how many wait below."""
+        if len(level) > _FEW:
+            level = [each for piece in _pieces(level) for each in self._sorted(piece)]
+        columns = self._waiting.copy()
+        self._waiting.clear()
+        left: list[Any] = []
+        for each in level:
+            kind: Any = type(each)  # pyright: ignore[reportUnknownVariableType]  # as above
+            if (kind is dict or kind is list) and len(each) > _FEW:
+                columns.append(([each], len(each)))
+            else:
+                left.append(each)
+        for column, total in columns:
+            containers: Iterable[Iterable[Any]] = column
+            if type(column[0]) is dict:
+                if len(column) > _FEW and (table := _table(column, total)) is not None:
+                    self._keys += table
+                    self.named += total - len(table)
+                    self.letters += sum([len(key) * (len(values) - 1) for key, values in table.items()])
+                    left += filter(None, map(self._sorted, table.values()))
+                    continue
+                keys = [key for key in chain.from_iterable(column) if type(key) is str]
+                if len(keys) < total:
+                    self._problems.add("not_json")
+                self.named += total
+                self.letters += self._text(keys)
+                containers = map(_VALUES, column)
+            members: list[Any] = []
+            deque(map(members.extend, containers), maxlen=0)
+            left += filter(None, map(self._sorted, _pieces(members)))
+        return left, sum(map(itemgetter(1), self._waiting))
+
+    def _sorted(self, column: list[Any]) -> list[Any]:  # noqa: C901  # one type after the other
+        """Take values type by type, as long as most are of one; those that are left."""
+        while len(column) > _FEW:
+            kind: Any = type(column[0])
+            if type(column[-1]) is not kind:
+                kind = type(column[len(column) // 2])
+            same, others = column, [each for each in column if type(each) is not kind]
+            if others:
+                if len(others) * 2 > len(column):
+                    break
+                same = [each for each in column if type(each) is kind]
+            if kind is str and len(same) > _SOME:
+                self.text += self._text(same)
+            elif kind is str:
+                self._strings += same
+            elif kind is int:
+                self._integers += same
+            elif kind is float:
+                self._floats += same
+            elif kind is dict or kind is list:
+                self._waiting.append((same, sum(map(len, same))))
+            elif kind is not bool and kind is not _NONE:
+                break
+            column = others
+        return column
+
+    def _text(self, strings: list[str]) -> int:
+        """How many characters they have. They are looked at, unless there are too many in any case."""
+        length = sum(map(len, strings))
+        if self.text + self.letters + length <= self._limits.result_bytes and not _encodable(strings, length):
+            self._problems.add("surrogate")
+        return length
+
+
+def _table(rows: list[dict[Any, Any]], total: int) -> dict[str, list[Any]] | None:
+    """What rows with so many members have, key by key; `None` where few have the same keys, or one is no string."""
+    first = list(rows[0])
+    if len(first) * len(rows) == total and not _odd(first):
+        try:
+            return {key: list(map(itemgetter(key), rows)) for key in first}
+        except KeyError:
+            pass
+    keys: set[Any] = set()
+    for some in (rows[:: len(rows) // _SAMPLE], rows):
+        keys = keys.union(*some)
+        if len(keys) * len(rows) > 2 * total or _odd(keys):
+            return None
+    return {key: [row[key] for row in rows if key in row] for key in keys}
+
+
+def _odd(keys: Iterable[Any]) -> list[Any]:
+    return [key for key in keys if type(key) is not str]
+
+
+def _pieces(column: list[Any]) -> Iterator[list[Any]]:
+    if len(column) <= _PIECE:
+        yield column
+        return
+    for start in range(0, len(column), _PIECE):
+        yield column[start : start + _PIECE]
+
+
+def _small(numbers: list[Any]) -> bool:
+    """Whether all are certainly finite and tame: none is larger than the root of the sum of all squares."""
+    try:
+        return all(math.hypot(*piece) < _SMALL for piece in _pieces(numbers))
+    except OverflowError:  # an integer beyond all floats
+        return False
+
+
+def _digits(integers: list[int], allowed: int) -> int:
+    """About how many digits the longest integer has; 0 where no more than are allowed."""
+    digits = int(max(map(int.bit_length, integers)) * _DIGITS_PER_BIT) + 1
     return digits if digits > allowed and max(map(abs, integers)) >= 10**allowed else 0
 
 
-def _keys(objects: list[dict[str, Any]], problems: set[str]) -> int:
-    """The characters of the keys of all objects. Many rows have few sets of keys, and each set is looked at once."""
-    shapes = Counter(map(tuple, objects)) if len(objects) > _FEW else None
-    if shapes is None or len(shapes) > len(objects) >> 3:
-        return _texts(list(chain.from_iterable(objects)), problems)
-    return sum(_texts(list(keys), problems) * count for keys, count in shapes.items())
-
-
-def _texts(keys: list[Any], problems: set[str]) -> int:
-    """The characters of those keys that are strings."""
-    if not set(map(type, keys)) <= _STRING:
-        problems.add("not_json")
-        keys = [key for key in keys if type(key) is str]
-    if not all(map(str.isascii, keys)) and not _encodable(keys):
-        problems.add("surrogate")
-    return sum(map(len, keys))
-
-
-def _encodable(strings: list[str]) -> bool:
-    """Whether none holds a lone surrogate: such text can't be encoded, and so never came as JSON."""
+def _encodable(strings: list[str], length: int) -> bool:
+    """Whether none of them, so long together, holds a lone surrogate: such text never came as JSON."""
     try:
-        deque(map(str.encode, filterfalse(str.isascii, strings)), maxlen=0)
+        if length <= _SHORT:
+            text = "".join(strings)
+            if not text.isascii():
+                text.encode()
+        else:
+            deque(map(str.encode, filterfalse(str.isascii, strings)), maxlen=0)
     except UnicodeEncodeError:
         return False
     return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
@@ -34,6 +35,9 @@ _DIVIDED_SLOWLY: Final = 450
 """More for a float of more digits, where it is divided exactly by a fraction."""
 _SQUARED: Final = 15_000
 """Squares of an integer's bits that are divided in one unit."""
+_READ, _READ_SQUARED = 100, 3_000
+"""Units to find out by its digits that an integer which is no machine integer is a number, and the squares of its bits
+that are read in one unit more."""
 
 _Roles = list[tuple[Role, int]]
 _Level = dict[frozenset[tuple[int, int]], tuple[State, list[Any]]]
@@ -54,15 +58,15 @@ class Size:
     `tame`: all its numbers are such as a machine compares at once, as far as that makes a difference.
     """
 
-    values: int = 0
-    characters: int = 0
-    tame: bool = True
+    values: int
+    characters: int
+    tame: bool
 
-    @classmethod
-    def of(cls, measured: Measured) -> Size:
+    @staticmethod
+    def of(measured: Measured) -> Size:
         """At least as large as all that was measured."""
         # each text and each name counts for one character more
-        return cls(measured.values, measured.size + 2 * measured.values, measured.tame)
+        return Size(measured.values, measured.size + 2 * measured.values, measured.tame)
 
 
 @dataclass(slots=True)
@@ -71,12 +75,34 @@ class Effort:
 
     `again`: nanoseconds that patterns may run over all of them after each step back.
     `exact`: numbers have to be compared by `_exact`.
+    `reading`: those of the units that it takes to read long integers.
     """
 
     units: int = 0
     strings: int = 0
     again: int = 0
     exact: bool = False
+    reading: int = 0
+
+
+class _Each:
+    """Units that one value costs at most, its text aside. `exact`: numbers have to be compared by `_exact`."""
+
+    def __init__(self, applying: Applying, unseen: int, *, exact: bool) -> None:
+        self._applying = applying
+        self._unseen = unseen
+        self._exact = exact
+
+    @cached_property
+    def heaviest(self) -> int:
+        """As is seen at once."""
+        return self._applying.heaviest(exact=self._exact) + self._unseen
+
+    @cached_property
+    def closest(self) -> int:
+        """As is seen from nearby: less, or the same."""
+        heaviest = self.heaviest - self._unseen
+        return self._applying.at_one_place(heaviest, exact=self._exact) + self._unseen
 
 
 class Estimator:
@@ -86,50 +112,64 @@ class Estimator:
         self._applying = Applying(survey)
         roles = self._applying.roles
         self._fancy = any(role.texts.fancy or role.keys.fancy for role in roles)
-        self._numeric = any(role.numbers or role.named_exactly or role.unique for role in roles)
-        self._divides = any(role.divides for role in roles)
+        reads = bool(self._applying.reading)
+        self._numeric = reads or any(role.numbers or role.named_exactly or role.unique for role in roles)
+        self._varies = reads or any(role.divides for role in roles)
         self._unseen = 0 if survey.closed else _METASCHEMA
         asserted = any(role.formats.character for role in roles)
         self._asserted = self._applying.total(lambda role: role.formats.character) if asserted else 0
+        self._names = bool(self._applying.naming or self._applying.holding)
         self.tame: bool = all(role.tame for role in roles)
         """Whether the engine compares at once all numbers in the schema."""
-        self.each: int = self._applying.heaviest + self._unseen
-        """Units that one value costs at most, its text aside; found out more closely when that is first of use."""
-        self._close = False
-        self.character: int = self._asserted
+        self._tamely, self._exactly = (_Each(self._applying, self._unseen, exact=exact) for exact in (False, True))
+        self._character = 0
         if any(role.texts.character or role.keys.character for role in roles):
-            self.character += self._applying.total(lambda role: role.texts.character + role.keys.character)
+            self._character = self._applying.total(lambda role: role.texts.character + role.keys.character)
+        self.character: int = self._character + self._asserted
         """Units that one character costs at most."""
+        is_plain = self.tame and not self._fancy and not self._names
+        self.plain: tuple[int, int] | None = (self._tamely.heaviest, self._character) if is_plain else None
+        """Units that a value and a character cost at most, if that is all that has to be known of a value whose numbers
+        are tame, with no format asserted."""
 
     def size(self, value: Any) -> Size:
         """How large a value is: level by level, in few calls that run in C."""
-        size = Size()
+        values, characters, tame = 0, 0, True
         level: list[Any] = [value]
         while level:
-            size.values += len(level)
+            values += len(level)
             kinds = set(map(type, level))
             objects: list[dict[str, Any]] = _of(dict, level, kinds)
             arrays: list[list[Any]] = _of(list, level, kinds)
             texts: list[str] = [*_of(str, level, kinds), *chain.from_iterable(objects)]
-            size.characters += sum(map(len, texts)) + len(texts)
-            if self._numeric and size.tame:
-                size.tame = _are_tame(_of(int, level, kinds), _of(float, level, kinds))
+            characters += sum(map(len, texts)) + len(texts)
+            if self._numeric and tame:
+                tame = _are_tame(_of(int, level, kinds), _of(float, level, kinds))
             level = [*chain.from_iterable(each.values() for each in objects), *chain.from_iterable(arrays)]
-        return size
+        return Size(values, characters, tame)
 
-    def roughly(self, size: Size, *, formats: bool, allowed: int) -> Effort | None:
+    def each(self, *, exact: bool) -> int:
+        """Units that one value costs at most, its text aside."""
+        return (self._exactly if exact else self._tamely).closest
+
+    def roughly(self, value: Any, size: Size, *, formats: bool, allowed: int) -> Effort | None:
         """What holding a value of that size against the schema costs at most, where it is much less than `allowed`."""
-        if self._fancy or (self._divides and not size.tame):
+        if self._fancy or (self._varies and not size.tame):
             return None
-        characters = size.characters * (self.character - (0 if formats else self._asserted))
-        units = size.values * self.each + characters
-        if units > allowed // 3 and not self._close:
-            self._close = True
-            self.each = self._applying.at_one_place() + self._unseen
-            units = size.values * self.each + characters
-        if units > allowed // 3:
-            return None
-        return Effort(units, exact=not (self.tame and size.tame))
+        much = allowed // 3
+        exact = not (self.tame and size.tame)
+        units = self._units(size, much, formats=formats, exact=exact)
+        if self._names and not exact and units <= much and _has_floats(value):
+            exact = True
+            units = self._units(size, much, formats=formats, exact=True)
+        return Effort(units, exact=exact) if units <= much else None
+
+    def _units(self, size: Size, much: int, *, formats: bool, exact: bool) -> int:
+        """Units for a value of that size: looked at more closely where they would be too much."""
+        each = self._exactly if exact else self._tamely
+        more = size.characters * (self.character if formats else self._character)
+        units = size.values * each.heaviest + more
+        return units if units <= much else size.values * each.closest + more
 
     def closely(self, value: Any, size: Size, *, formats: bool, allowed: int) -> Effort:
         """What holding this very value against the schema costs at most.
@@ -137,8 +177,12 @@ class Estimator:
         Raises:
             TooMuch: More than `allowed`.
         """
-        effort = Effort(size.values * self._unseen, exact=not (self.tame and size.tame))
-        look = _Look(self._applying, effort, formats=formats, allowed=allowed)
+        unseen = size.values * self._unseen
+        if self.tame and size.tame:
+            look = _Look(self._applying, Effort(unseen), formats=formats, allowed=allowed)
+            if look.hold(value):
+                return look.effort
+        look = _Look(self._applying, Effort(unseen, exact=True), formats=formats, allowed=allowed)
         look.hold(value)
         return look.effort
 
@@ -152,18 +196,38 @@ class _Look:
         self._formats = formats
         self._allowed = allowed
         self._below: _Level = {}
+        self._whole: Any = None
+        self._floats: bool | None = None
 
-    def hold(self, value: Any) -> None:
-        """Add up what all of a value costs.
+    def hold(self, value: Any) -> bool:
+        """Add up what all of a value costs. Whether that is known: `False` where numbers have to be compared exactly.
 
         Raises:
             TooMuch: More than is allowed.
         """
+        self._whole = value
         self._put([(0, 1)], 0, [value])
         while self._below:
             level, self._below = self._below, {}
             for state, group in level.values():
+                if not self.effort.exact and self._is_slow(state[1], group):
+                    return False
                 self._group(state, group)
+        return True
+
+    def _is_slow(self, applied: dict[int, int], group: list[Any]) -> bool:
+        """Whether an integer that the schema names may be compared with a float among these values, or inside them."""
+        naming, holding = self._applying.naming, self._applying.holding
+        if naming.isdisjoint(applied) and holding.isdisjoint(applied):
+            return False
+        kinds = set(map(type, group))
+        if float in kinds and not naming.isdisjoint(applied):
+            return True
+        if kinds.isdisjoint((dict, list)) or holding.isdisjoint(applied):
+            return False
+        if self._floats is None:
+            self._floats = _has_floats(self._whole)
+        return self._floats
 
     def _spend(self, units: int) -> None:
         self.effort.units += units
@@ -188,7 +252,7 @@ class _Look:
             self._texts(strings, [(role.texts, count) for role, count in roles])
             if self._formats:
                 self._texts(strings, [(role.formats, count) for role, count in roles])
-        self._numbers(group, roles)
+        self._numbers(group, roles, state[1])
         objects: list[dict[str, Any]] = [each for each in group if type(each) is dict]
         arrays: list[list[Any]] = [each for each in group if type(each) is list]
         if not self.effort.exact:
@@ -200,7 +264,7 @@ class _Look:
         if arrays:
             self._arrays(roles, hashing, arrays)
 
-    def _numbers(self, group: list[Any], roles: _Roles) -> None:
+    def _numbers(self, group: list[Any], roles: _Roles, applied: dict[int, int]) -> None:
         if not self.effort.exact:
             dear = sum(role.numbers * count for role, count in roles)
             if dear:
@@ -209,11 +273,17 @@ class _Look:
         self._spend(sum(role.named_exactly * count for role, count in roles) * len(group))
         dear = sum(role.numbers_exactly * count for role, count in roles)
         divisions = sum(count for role, count in roles if role.divides)
-        if dear:
-            numbers = [each for each in group if type(each) is int or type(each) is float]
-            self._spend(dear * len(numbers))
-            if divisions:
-                self._spend(divisions * sum(map(_dividing, numbers)))
+        reads = sum(count for index, count in applied.items() if index in self._applying.reading)
+        if not dear and not reads:
+            return
+        numbers = [each for each in group if type(each) is int or type(each) is float]
+        self._spend(dear * len(numbers))
+        if divisions:
+            self._spend(divisions * sum(map(_dividing, numbers)))
+        if reads:
+            reading = reads * sum(map(_reading, numbers))
+            self.effort.reading += reading
+            self._spend(reading)
 
     def _texts(self, strings: list[str], texts: list[tuple[Text, int]]) -> None:
         characters = sum(map(len, strings)) + len(strings)
@@ -293,6 +363,19 @@ def _of(kind: type, values: list[Any], kinds: set[type]) -> list[Any]:
     return values if len(kinds) == 1 else [each for each in values if type(each) is kind]
 
 
+def _has_floats(value: Any) -> bool:
+    """Whether there is a float anywhere in a value."""
+    level: list[Any] = [value]
+    while level:
+        kinds = set(map(type, level))
+        if float in kinds:
+            return True
+        objects: list[dict[str, Any]] = _of(dict, level, kinds)
+        arrays: list[list[Any]] = _of(list, level, kinds)
+        level = [*chain.from_iterable(each.values() for each in objects), *chain.from_iterable(arrays)]
+    return False
+
+
 def _are_tame(integers: list[int], floats: list[float]) -> bool:
     return max(map(int.bit_length, integers), default=0) <= INT64 and (
         not floats or (max(floats) < 1 << INT64 and min(floats) > -(1 << INT64))
@@ -302,6 +385,13 @@ def _are_tame(integers: list[int], floats: list[float]) -> bool:
 def _are_alike(values: list[Any]) -> bool:
     kinds = set(map(type, values))
     return len(kinds) <= 1 and kinds.issubset(_ALIKE)
+
+
+def _reading(number: float) -> int:
+    """Units that it takes to find out that a number is one."""
+    if isinstance(number, float) or (bits := number.bit_length()) <= INT64:
+        return 0
+    return _READ + bits**2 // _READ_SQUARED
 
 
 def _dividing(number: float) -> int:

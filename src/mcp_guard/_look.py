@@ -47,6 +47,7 @@ class Compiled(Protocol):
     compiling: int
     explanation_steps: int
     estimator: Estimator | None
+    usual: _engine.Decider | None
 
     @property
     def explainer(self) -> Explainer:
@@ -69,14 +70,17 @@ class Look:
     `within`: how large each of them is at most, where that is known.
     """
 
+    __slots__ = ("_compiled", "_efforts", "_left", "_plain", "_sizes", "_stepped", "_within")
+
     def __init__(self, compiled: Compiled, within: Size | None = None) -> None:
         self._compiled = compiled
         self._within = within
         self._left = BUDGET
-        self._steps = compiled.explanation_steps * _DECIDING
+        self._stepped = 0
         # by identity, which the value is kept for
         self._sizes: dict[int, tuple[Any, Size]] = {}
         self._efforts: dict[tuple[int, bool], tuple[Any, Effort, int]] = {}
+        self._plain: tuple[Any, int] | None = None
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -99,12 +103,21 @@ class Look:
         Raises:
             Undecided: It could not be found out.
         """
-        compiled = self._compiled
+        compiled, size = self._compiled, self._within
+        estimator, decide = compiled.estimator, compiled.usual
         formats = formats and compiled.has_formats
-        if compiled.estimator is None:
-            return self._plainly(value, formats=formats)
+        if estimator is None or decide is None:
+            return self._without_engine(value, formats=formats)
         backtracking = _engine.BACKTRACKING
         try:
+            if size is not None and not formats and size.tame and estimator.plain is not None:
+                # for most questions of all, what the rest comes to, in fewer steps
+                each, character = estimator.plain
+                units = size.values * each + size.characters * character
+                if units <= self._left // 3:
+                    self._left -= units
+                    self._plain = value, units
+                    return decide(value)
             effort, backtracking = self._estimated(value, formats=formats)
             if formats or effort.exact or backtracking != _engine.BACKTRACKING:
                 # also where it is made already: a verdict does not depend on what was judged before
@@ -135,7 +148,7 @@ class Look:
         means = Means(
             left=max(min(self._left, max(_EXPLAINED, 3 * whole)), _LEAST),
             whole=whole,
-            each=estimator.each,
+            each=whole if effort.reading else estimator.each(exact=effort.exact),
             character=estimator.character,
             more=backtracked,
         )
@@ -145,16 +158,20 @@ class Look:
 
     def _decided(self, value: Any, *, formats: bool) -> tuple[Effort, int] | None:
         """What deciding costs, or did cost; `None` where that is too much."""
+        if self._plain is not None and self._plain[0] is value and not formats:
+            return Effort(self._plain[1]), _engine.BACKTRACKING
         known = self._efforts.get((id(value), formats))
         try:
             return self._estimated(value, formats=formats) if known is None else known[1:]
         except TooMuch:
             return None
 
-    def _plainly(self, value: Any, *, formats: bool) -> bool:
-        decided, self._steps = self._compiled.explainer.decide(value, formats=formats, steps=self._steps)
+    def _without_engine(self, value: Any, *, formats: bool) -> bool:
+        allowed = self._compiled.explanation_steps * _DECIDING
+        steps = allowed - self._stepped
+        decided, left = self._compiled.explainer.decide(value, formats=formats, steps=steps)
+        self._stepped = allowed - left
         if decided is None:
-            allowed = self._compiled.explanation_steps * _DECIDING
             raise Undecided(f"steps without jsonschema-rs: {allowed} are allowed in one check, found more")
         return decided
 
@@ -167,27 +184,24 @@ class Look:
         estimator = self._compiled.estimator
         if estimator is None:
             raise TooMuch(0)
-        effort = self._effort(value, estimator, formats=formats)
+        size = self._within or self._size(value, estimator)
+        effort = estimator.roughly(value, size, formats=formats, allowed=self._left)
+        if effort is None:
+            effort = estimator.closely(value, size, formats=formats, allowed=self._left)
         self._pay(effort.units)
-        if not effort.strings:
-            self._efforts[id(value), formats] = value, effort, _engine.BACKTRACKING
-            return effort, _engine.BACKTRACKING
+        backtracking = self._backtracking(effort) if effort.strings else _engine.BACKTRACKING
+        self._efforts[id(value), formats] = value, effort, backtracking
+        return effort, backtracking
+
+    def _backtracking(self, effort: Effort) -> int:
+        """How many steps of backtracking there is room for, paid for."""
         room = min(self._left, _BACKTRACKED)
         for backtracking in _BACKTRACKING:
             units = _backtracked(effort, backtracking)
             if units <= room:
                 self._pay(units)
-                self._efforts[id(value), formats] = value, effort, backtracking
-                return effort, backtracking
+                return backtracking
         raise TooMuch(_backtracked(effort, _BACKTRACKING[-1]))
-
-    def _effort(self, value: Any, estimator: Estimator, *, formats: bool) -> Effort:
-        left = self._left
-        if self._within is not None and (found := estimator.roughly(self._within, formats=formats, allowed=left)):
-            return found
-        size = self._within or self._size(value, estimator)
-        found = None if self._within else estimator.roughly(size, formats=formats, allowed=left)
-        return found or estimator.closely(value, size, formats=formats, allowed=left)
 
     def _size(self, value: Any, estimator: Estimator) -> Size:
         """How large a value is. What is round one that was measured before is not walked again."""

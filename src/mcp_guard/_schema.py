@@ -41,6 +41,8 @@ class CompiledSchema:
         """Steps that an explanation may take."""
         self.estimator: Estimator | None = None
         """`None` where there is no engine."""
+        self.usual: _engine.Decider | None = None
+        """What decides where nothing is unusual; it stays."""
         self.held: int = 0
         """Bytes that all that is compiled holds, about."""
         self._survey = survey
@@ -52,8 +54,10 @@ class CompiledSchema:
         self._deciders: dict[tuple[bool, bool, int], _engine.Decider] = {}
         if _engine.available():
             self.estimator = Estimator(survey)
-            for formats in (False, True) if self.has_formats else (False,):
-                self.decider(formats=formats, exact=not self.estimator.tame)
+            exact = not self.estimator.tame
+            self.usual = self.decider(formats=False, exact=exact)
+            if self.has_formats:
+                self.decider(formats=True, exact=exact)
 
     def look(self, within: Size | None = None) -> Look:
         """For one check: all questions in it share what one check may cost. `within`: the most that a value can be."""
@@ -93,7 +97,8 @@ class CompiledSchema:
                 exact=exact,
             )
             while len(self._deciders) >= _DECIDERS:
-                self._deciders.pop(next(iter(self._deciders)), None)
+                for oldest in [*self._deciders][1:2]:  # the usual one stands first, and stays
+                    self._deciders.pop(oldest, None)
             self._deciders[key] = decider
             self.held = self._each * len(self._deciders)
         return decider
