@@ -163,7 +163,7 @@ def _measured(
             problems.add("not_finite")
             tame = False
     told = tuple(map(Problem, sorted(problems))) if problems else ()
-    return tuple.__new__(Measured, (told, size, nodes, named, tame))  # a third of what a call of the class takes
+    return Measured(told, size, nodes, named, tame)
 
 
 class _Crowd:
@@ -213,9 +213,9 @@ class _Crowd:
     def _sorted(self, column: list[Any]) -> list[Any]:  # noqa: C901  # one type after the other
         """Take values type by type, as long as most are of one; those that are left."""
         while len(column) > _FEW:
-            kind: Any = type(column[0])
+            kind: Any = type(column[0])  # pyright: ignore[reportUnknownVariableType]  # as above
             if type(column[-1]) is not kind:
-                kind = type(column[len(column) // 2])
+                kind = type(column[len(column) // 2])  # pyright: ignore[reportUnknownVariableType]
             same, others = column, [each for each in column if type(each) is not kind]
             if others:
                 if len(others) * 2 > len(column):
