@@ -1,7 +1,8 @@
 """What does a guarded call cost beside a plain one, and beside one that the SDK, or FastMCP, checks?
 
 `plain`: the SDK's `call_tool` of a tool without outputSchema, so that there is no check at all. `sdk`: the same, of the
-tool with one. Result, server and connection are the same for all.
+tool with one. `deadline`: the plain call within an `anyio.CancelScope` that has one, as a guarded call is, and no more.
+Result, server and connection are the same for all.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from importlib.util import find_spec
 from types import FrameType
 from typing import Any, Final
 
+import anyio
 from benchmarks._payloads import ARGUMENTS, SIZES, result, sizes, stock
 from benchmarks._peers import CONNECTIONS, DECLARED, MAJOR, UNDECLARED, fastmcp_client, server_of
 from benchmarks._table import Table, held
@@ -28,6 +30,8 @@ CHECKED: Final[dict[tuple[int, str], dict[str, float]]] = {
     (2, "session in memory"): {"200 B": 0.85, "10 KB": 0.18, "1 MB": 0.12},
 }
 """Of a guarded call, in calls that the SDK checks."""
+DEADLINE: Final = 60.0
+"""Seconds, as `guard` has them unless told otherwise."""
 
 
 async def timed(connection: str, size: str, seconds: float) -> Timings:
@@ -45,6 +49,10 @@ async def timed(connection: str, size: str, seconds: float) -> Timings:
         async def plain() -> None:
             await session.call_tool(UNDECLARED, ARGUMENTS)
 
+        async def deadline() -> None:
+            with anyio.CancelScope(deadline=anyio.current_time() + DEADLINE):
+                await session.call_tool(UNDECLARED, ARGUMENTS)
+
         async def sdk() -> None:
             await session.call_tool(DECLARED, ARGUMENTS)
 
@@ -57,7 +65,7 @@ async def timed(connection: str, size: str, seconds: float) -> Timings:
         async def call_tool() -> None:
             await tools.call_tool(DECLARED, ARGUMENTS)
 
-        ways: dict[str, Way] = {"plain": plain, "sdk": sdk, "call": call, "call_tool": call_tool}
+        ways: dict[str, Way] = {"plain": plain, "deadline": deadline, "sdk": sdk, "call": call, "call_tool": call_tool}
         if has_fastmcp:
             ways["fastmcp"] = fastmcp
         return await compared(ways, seconds=seconds)
@@ -94,7 +102,7 @@ async def answer(seconds: float, *, tiny: bool = False) -> list[Table]:
     """A table for each way to be connected, and one of how many functions run."""
     tables: list[Table] = []
     for connection in CONNECTIONS:
-        head = ["result", "plain, µs", "sdk / plain", "fastmcp / plain"]
+        head = ["result", "plain, µs", "deadline / plain", "sdk / plain", "fastmcp / plain"]
         head += ["`call` / plain", "`call_tool` / plain", "`call` / sdk", "plain / plain"]
         table = Table(f"Calls, {connection}", head)
         for size in sizes(tiny=tiny):
@@ -104,6 +112,7 @@ async def answer(seconds: float, *, tiny: bool = False) -> list[Table]:
                 [
                     size,
                     f"{found.seconds('plain') * 1e6:,.0f}",
+                    str(found.ratio("deadline", "plain")),
                     str(found.ratio("sdk", "plain")),
                     str(found.ratio("fastmcp", "plain")) if "fastmcp" in found.series else "",
                     held(found.ratio("call", "plain"), GOALS[size]),
