@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from mcp_guard._facts import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from mcp_guard.policy import Limits
 
@@ -163,7 +163,7 @@ def _measured(
             problems.add("not_finite")
             tame = False
     told = tuple(map(Problem, sorted(problems))) if problems else ()
-    return Measured(told, size, nodes, named, tame)
+    return Measured._make((told, size, nodes, named, tame))
 
 
 class _Crowd:
@@ -264,18 +264,18 @@ def _odd(keys: Iterable[Any]) -> list[Any]:
     return [key for key in keys if type(key) is not str]
 
 
-def _pieces(column: list[Any]) -> Iterator[list[Any]]:
+def _pieces(column: list[Any]) -> Iterable[list[Any]]:
     if len(column) <= _PIECE:
-        yield column
-        return
-    for start in range(0, len(column), _PIECE):
-        yield column[start : start + _PIECE]
+        return (column,)
+    return (column[start : start + _PIECE] for start in range(0, len(column), _PIECE))
 
 
 def _small(numbers: list[Any]) -> bool:
     """Whether all are certainly finite and tame: none is larger than the root of the sum of all squares."""
+    if len(numbers) > _PIECE:
+        return all(map(_small, _pieces(numbers)))
     try:
-        return all(math.hypot(*piece) < _SMALL for piece in _pieces(numbers))
+        return math.hypot(*numbers) < _SMALL
     except OverflowError:  # an integer beyond all floats
         return False
 
