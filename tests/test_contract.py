@@ -66,7 +66,7 @@ def test_every_spelling_of_a_tool_gives_an_equal_contract() -> None:
         Contract("count", SCHEMA, definition={**TOOL, "name": "other"}),
         copy.copy(contract),
         copy.deepcopy(contract),
-        pickle.loads(pickle.dumps(contract)),  # noqa: S301
+        pickle.loads(pickle.dumps(contract)),  # noqa: S301  # ours
     ]
     for each in same:
         assert each == contract
@@ -178,10 +178,10 @@ def test_a_tool_that_the_sdk_cannot_write_out_is_read_as_it_is() -> None:
 
 def test_what_the_caller_gives_wrong_is_a_type_error_that_helps() -> None:
     wrong: list[tuple[Any, str]] = [
-        (lambda: Contract(5), "Contract.from_tool"),  # type: ignore[arg-type]
-        (lambda: Contract("t", limits=5), "Limits"),  # type: ignore[arg-type]
-        (lambda: Contract("t", definition=[]), "definition"),  # type: ignore[arg-type]
-        (lambda: Contract("t", resources="x"), "resources"),  # type: ignore[arg-type]
+        (lambda: Contract(5), "Contract.from_tool"),  # type: ignore[arg-type]  # what is refused
+        (lambda: Contract("t", limits=5), "Limits"),  # type: ignore[arg-type]  # what is refused
+        (lambda: Contract("t", definition=[]), "definition"),  # type: ignore[arg-type]  # what is refused
+        (lambda: Contract("t", resources="x"), "resources"),  # type: ignore[arg-type]  # what is refused
         (lambda: Contract.from_tool("count"), "mapping"),
     ]
     for call, words in wrong:
@@ -193,8 +193,8 @@ def test_a_change_of_the_servers_object_changes_nothing() -> None:
     tool = copy.deepcopy(TOOL)
     contract = Contract.from_tool(tool)
     before = contract.fingerprint
-    tool["outputSchema"]["properties"]["n"]["type"] = "string"  # type: ignore[index]
-    tool["inputSchema"]["type"] = "string"  # type: ignore[index]
+    tool["outputSchema"]["properties"]["n"]["type"] = "string"  # type: ignore[index]  # a dict of dicts
+    tool["inputSchema"]["type"] = "string"  # type: ignore[index]  # a dict of dicts
     contract.definition["outputSchema"]["type"] = "string"
     fresh = copy.copy(contract)
     assert compiled(contract).is_valid({"n": 1})
@@ -273,7 +273,7 @@ def test_the_limits_are_the_callers() -> None:
 
 def test_documents_of_the_caller_are_used_and_survive_a_pickle() -> None:
     contract = Contract("t", {"$ref": "http://e/n"}, resources={"http://e/n": {"type": "integer"}})
-    again = pickle.loads(pickle.dumps(contract))  # noqa: S301
+    again = pickle.loads(pickle.dumps(contract))  # noqa: S301  # ours
     for each in (contract, again):
         assert compiled(each).is_valid(1)
         assert not compiled(each).is_valid("x")
@@ -401,7 +401,7 @@ def test_without_the_engine_the_explainer_decides(monkeypatch: pytest.MonkeyPatc
     contract = Contract("t", SCHEMA)
     assert compiled(contract).is_valid({"n": 1})
     assert not compiled(contract).is_valid({"n": "x"})
-    again = pickle.loads(pickle.dumps(contract))  # noqa: S301
+    again = pickle.loads(pickle.dumps(contract))  # noqa: S301  # ours
     assert compiled(again).is_valid({"n": 1})
     for dialect in URIS.values():
         assert Contract("t", {"$schema": dialect, **SCHEMA}).unusable is None
@@ -434,7 +434,7 @@ def test_violations_are_located_on_demand() -> None:
 def test_importing_the_schema_half_loads_no_engine() -> None:
     heavy = "{'mcp', 'jsonschema', 'jsonschema_rs', 'referencing', 'rfc8785'}"
     code = f"import sys, mcp_guard._contract; print(sorted({heavy} & sys.modules.keys()))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603  # ours
     assert done.stdout.strip() == "[]"
     assert _schema.__name__ == "mcp_guard._schema"
 

@@ -68,7 +68,7 @@ async def _asked(spec: Any, server: FaultyServer) -> Seen:
             return [call] if "call" in response.message.additional_kwargs else []
 
         def chat(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+            raise NotImplementedError  # abstract in the framework, and not called here
 
         complete = stream_chat = stream_complete = achat = acomplete = astream_complete = chat
 

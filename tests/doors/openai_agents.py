@@ -64,7 +64,7 @@ def scripted(*calls: dict[str, Any]) -> Any:
             return items.ModelResponse(output=output, usage=agents.Usage(), response_id=None)
 
         def stream_response(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+            raise NotImplementedError  # abstract in the framework, and not called here
 
     return Scripted()
 

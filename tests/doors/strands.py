@@ -49,7 +49,7 @@ def _scripted() -> Any:
             return {}
 
         def structured_output(self, *_: Any, **__: Any) -> Any:
-            raise NotImplementedError
+            raise NotImplementedError  # abstract in the framework, and not called here
 
         async def stream(self, messages: Any, *_: Any, **__: Any) -> Any:
             told = [part["toolResult"] for part in messages[-1]["content"] if "toolResult" in part]

@@ -91,7 +91,7 @@ def _files(path: str) -> Iterator[Piece]:
     with _translated(path):
         is_one = not glob.has_magic(path) or Path(path).exists()
         # Path.glob takes no absolute pattern, and finds no name as it was given
-        found = [path] if is_one else sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+        found = [path] if is_one else sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # see above
         names = [name for name in found if is_one or not Path(name).is_dir()]
         if not names:
             raise FileNotFoundError(errno.ENOENT, "no file fits this glob", path)
