@@ -213,7 +213,7 @@ def test_a_reference_leads_to_the_same_whether_or_not_some_other_part_has_a_name
         "additionalProperties": True,
         "allOf": [{"maxProperties": 2}, {"minProperties": 1}, {}],
         "dependencies": {"b": {"maxProperties": 1}, "id": ["b"]},
-        "definitions": {"": {}, "a": {"type": "integer"}, "%61": {}, "x/y~": {"type": "string"}, "x~1y~": {}},
+        "definitions": {"": {}, "a": {"type": "integer"}, "%61": {}, "x/y~": {"type": "string"}, "x~1y~0": {}},
         "$defs": {"id": {"type": "null"}, "a": {"type": "string"}},
         "x-kept": {"a": {"properties": {"b": {"$ref": "#/properties/b"}}}},
     }
