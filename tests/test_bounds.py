@@ -261,7 +261,7 @@ class Unlike(type):
     def __eq__(cls, other: object) -> bool:
         raise TypeError
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as Python sets it where there is an __eq__
 
 
 class Thing(metaclass=Unlike):
@@ -332,6 +332,13 @@ def test_one_number_that_is_not_tame_is_found_among_many(count: int, number: flo
     for numbers in ([number] * count, [*range(count), number], [n / 2 for n in range(count)] + [number]):
         assert _bounds.measure(numbers, LIMITS).tame is tame
         assert _bounds.measure([{"a": n} for n in numbers], LIMITS).tame is tame
+
+
+@pytest.mark.parametrize("count", MANY)
+def test_a_float_is_told_of_among_many_integers(count: int) -> None:
+    for value, floats in (([*range(count)], False), ([*range(count), 1.0], True)):
+        assert _bounds.measure(value, LIMITS).floats is floats
+        assert _bounds.measure([{"a": n} for n in value], LIMITS).floats is floats
 
 
 @pytest.mark.parametrize("count", MANY)

@@ -190,7 +190,7 @@ def compiled(schema: dict[str, Any]) -> CompiledSchema:
 
 
 ROWS: Final[list[Any]] = [{"a": i} for i in range(1_000)]
-SIZE: Final = Size(2_001, 2_000, tame=True)
+SIZE: Final = Size(2_001, 2_000, tame=True, floats=False)
 
 
 def asked(look: Look) -> int:
@@ -199,7 +199,7 @@ def asked(look: Look) -> int:
         try:
             look.is_valid(ROWS)
         except Undecided as undecided:  # noqa: PERF203  # the one that ends it
-            assert "are allowed in one check" in str(undecided)  # noqa: PT017
+            assert "are allowed in one check" in str(undecided)  # noqa: PT017  # how many came before it counts too
             return nth
     pytest.fail("as often as one likes")
 

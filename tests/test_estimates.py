@@ -77,7 +77,7 @@ def test_what_the_size_alone_tells_is_no_less_than_what_the_value_does() -> None
         schema = {keyword: branches, **INTEGERS}
         weighs = estimator(schema)
         value = members(200)
-        rough = weighs.roughly(value, weighs.size(value), formats=False, allowed=1 << 60)
+        rough = weighs.roughly(weighs.size(value), formats=False, allowed=1 << 60)
         assert rough is not None
         assert rough.units >= 50 * 200 * 6, keyword
 
@@ -112,7 +112,7 @@ ROW: Final[dict[str, Any]] = {
 
 def roughly(schema: dict[str, Any], value: Any, allowed: int = BUDGET) -> Effort | None:
     weighs = estimator(schema)
-    return weighs.roughly(value, weighs.size(value), formats=False, allowed=allowed)
+    return weighs.roughly(weighs.size(value), formats=False, allowed=allowed)
 
 
 def test_rows_of_several_megabytes_are_known_by_their_size_alone() -> None:
@@ -137,7 +137,7 @@ def test_what_a_value_costs_does_not_depend_on_what_was_weighed_before() -> None
     small, large = {"p1": {"id": 1}}, {"p1": [0] * 300_000}
 
     def rough(value: Any) -> Effort | None:
-        return weighs.roughly(value, weighs.size(value), formats=False, allowed=BUDGET)
+        return weighs.roughly(weighs.size(value), formats=False, allowed=BUDGET)
 
     before = rough(small)
     assert before is not None
@@ -272,7 +272,7 @@ def test_a_pattern_that_is_referred_to_often_counts_each_time() -> None:
     text = "x" * 100_000
     with pytest.raises(TooMuch):
         weighs.closely(text, weighs.size(text), formats=False, allowed=BUDGET)
-    assert weighs.roughly(text, weighs.size(text), formats=False, allowed=BUDGET) is None
+    assert weighs.roughly(weighs.size(text), formats=False, allowed=BUDGET) is None
 
 
 @with_engine

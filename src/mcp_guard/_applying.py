@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
-from mcp_guard._canonical import is_array, is_object
 from mcp_guard._cost import MARKING, order_of
 from mcp_guard._references import Edge, Survey
 from mcp_guard._roles import HASHED, Role, Seeds, mark_of, role_of
@@ -22,7 +21,6 @@ _PLACES: Final = 300
 _PAIRS: Final = 60_000
 """Places of a schema, and pairs of a subschema and a part that it may apply to, that are gone through to find the
 dearest place."""
-_NUMBER: Final = ("number", ["number"])
 _ASKED_AGAIN: Final = frozenset({"allOf", "anyOf", "oneOf", "if"})
 """Keywords whose subschemas a value is held against again, to know whether what they evaluate counts."""
 
@@ -42,21 +40,6 @@ class Applying:
         self._nodes = survey.nodes
         self.roles: list[Role] = [role_of(node) for node in survey.nodes]
         """Of each node; and what going through it costs, where that is ever done."""
-        reading: list[int] = []
-        named: dict[int, list[Any]] = {}
-        for index, node in enumerate(survey.nodes):
-            schema = node.schema
-            if "enum" in schema or "const" in schema:
-                named[index] = _named(schema)
-            if schema.get("type") in _NUMBER:
-                reading.append(index)
-        self.reading: frozenset[int] = frozenset(reading)
-        """The nodes that ask for a number: the engine reads all digits of an integer to tell that it is one."""
-        self.naming: frozenset[int] = frozenset(index for index, values in named.items() if int in map(type, values))
-        """The nodes that name an integer, in `enum` or `const`. With a float it is compared by fractions, which was
-        measured to take 40 microseconds."""
-        self.holding: frozenset[int] = frozenset(i for i, values in named.items() if any(map(_holds_integer, values)))
-        """Those that name an object or an array with an integer in it."""
         self._marks = any(not MARKING.isdisjoint(node.schema) for node in survey.nodes)
         if self._marks:
             self.roles += map(mark_of, survey.nodes)
@@ -227,23 +210,6 @@ def _below(roles: list[tuple[Role, int]]) -> Iterator[Seeds]:
     for at in range(max((len(role.prefix) for role, _ in roles), default=0)):
         yield [*scaled((role.prefix[at : at + 1], count) for role, count in roles), *items]
     yield items
-
-
-def _named(schema: dict[str, Any]) -> list[Any]:
-    """The values that a schema names."""
-    enum: Any = schema.get("enum")
-    return [*(enum if is_array(enum) else ()), schema.get("const")]
-
-
-def _holds_integer(value: Any) -> bool:
-    """Whether an integer is inside an object or an array."""
-    todo = [value]
-    for each in todo:  # which grows on the way
-        inside: list[Any] = [*each.values()] if is_object(each) else each if is_array(each) else []
-        if int in map(type, inside):
-            return True
-        todo += inside
-    return False
 
 
 def _hashings(role: Role, *, exact: bool) -> int:

@@ -1,8 +1,7 @@
 """Holds a value against `Limits` and against what JSON can say, before any engine sees it. Iterative; decides no more.
 
-The walk goes level by level. Where a level has much in it, values of one type are taken together, by calls that run in
-C, and so are the members of rows that have the same keys. Nothing is built before it was counted, so that a value can't
-cost more than `Limits`.
+The walk goes level by level. Where there is much, values of one type are taken together by calls that run in C, and the
+members of rows key by key. Nothing is built before it was counted, so that a value can't cost more than `Limits`.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ if TYPE_CHECKING:
     Column: TypeAlias = tuple[list[Any], int]
     """Containers, all of them objects or all arrays, and how many members they have."""
 
-_MANY = 64
-"""Members of a level beyond which some are taken together."""
+_MANY = 256
+"""Members of a level beyond which those that are alike are taken together."""
+_SOME = 64
+"""The same of a single array."""
 _FEW = 16
-"""So many values are taken one by one."""
+"""So many values are taken one by one in any case."""
 _PIECE = 1024
 """So many are taken together: they stay in the processor's cache from one call to the next."""
-_SOME = 256
-"""So many strings are looked at with all the others."""
-_SAMPLE = 3
-"""Rows of which two at least are alike where most are."""
+_LOAD = 8 * _PIECE
+"""The same for the members of objects."""
 _SHORT = 1 << 16
-"""Text that is looked at as one, which copies it."""
+"""Text that is joined for a look at it, and no more."""
 _DIGITS_PER_BIT = math.log10(2)
 _BITS = 63
 _WIDE = 1 << _BITS
@@ -60,6 +59,8 @@ class Measured(NamedTuple):
     """Members of all objects."""
     tame: bool = True
     """All numbers are such as a machine compares at once: they need no more than 63 bits, before the point."""
+    floats: bool = False
+    """There are floats among them."""
 
 
 def scan(value: object, limits: Limits, *, outside: int = 0) -> tuple[Problem, ...]:
@@ -95,7 +96,7 @@ def measure(value: object, limits: Limits, *, outside: int = 0) -> Measured:  # 
             if depth > limits.depth:
                 return Measured((Problem("too_deep", "depth", limits.depth, depth),), text)
             return Measured((Problem("too_many_nodes", "nodes", limits.nodes, nodes),), text)
-        if members > _MANY or waiting:
+        if waiting or (members > _SOME and (members > _MANY or max(map(len, level)) > _SOME)):
             crowd = crowd or _Crowd(limits, problems, leaves, waiting)
             level, members = crowd.taken(level)
         else:
@@ -144,26 +145,29 @@ def _measured(
     if crowd:
         size += crowd.text + crowd.letters
         named += crowd.named
-    tame = True
+    longest = 0
     if integers:
         # str(integer) would need quadratic time
-        bits = sum(map(int.bit_length, integers))
-        size += int(bits * _DIGITS_PER_BIT) + len(integers)
-        tame = bits <= _BITS or _small(integers) or max(map(int.bit_length, integers)) <= _BITS
+        bits = [*map(int.bit_length, integers)]
+        together = sum(bits)
+        size += int(together * _DIGITS_PER_BIT) + len(bits)
+        longest = together if together <= _BITS else max(bits)
     if size > limits.result_bytes:
         return Measured((Problem("too_large", "result_bytes", limits.result_bytes, size),), size)
-    if not tame and (digits := _digits(integers, limits.integer_digits)):
+    tame = longest <= _BITS
+    if not tame and (digits := _digits(integers, longest, limits.integer_digits)):
         return Measured((Problem("too_large", "integer_digits", limits.integer_digits, digits),), size)
     if not _encodable(strings, length):
         problems.add("surrogate")
     if floats and not _small(floats):
-        if all(map(math.isfinite, floats)):
-            tame = tame and max(map(abs, floats)) < _WIDE
+        # the sum of finite numbers may be infinite, but that of others is never finite
+        if math.isfinite(sum(floats)) or all(map(math.isfinite, floats)):
+            tame = tame and max(floats) < _WIDE and min(floats) > -_WIDE
         else:
             problems.add("not_finite")
             tame = False
     told = tuple(map(Problem, sorted(problems))) if problems else ()
-    return Measured._make((told, size, nodes, named, tame))
+    return Measured._make((told, size, nodes, named, tame, bool(floats)))
 
 
 class _Crowd:
@@ -179,49 +183,63 @@ class _Crowd:
 
     def taken(self, level: list[Any]) -> tuple[list[Any], int]:
         """Take the members of what waits, and of a level; arrays of those that are left, and how many wait below."""
-        if len(level) > _FEW:
-            level = [each for piece in _pieces(level) for each in self._sorted(piece)]
+        level = self._sorted(level)
         columns = self._waiting.copy()
         self._waiting.clear()
         left: list[Any] = []
         for each in level:
             kind: Any = type(each)  # pyright: ignore[reportUnknownVariableType]  # as above
-            if (kind is dict or kind is list) and len(each) > _FEW:
+            if (kind is list and len(each) > _SOME) or (kind is dict and len(each) > _MANY):
                 columns.append(([each], len(each)))
             else:
                 left.append(each)
         for column, total in columns:
-            containers: Iterable[Iterable[Any]] = column
             if type(column[0]) is dict:
-                if len(column) > _FEW and (table := _table(column, total)) is not None:
-                    self._keys += table
-                    self.named += total - len(table)
-                    self.letters += sum([len(key) * (len(values) - 1) for key, values in table.items()])
-                    left += filter(None, map(self._sorted, table.values()))
-                    continue
-                keys = [key for key in chain.from_iterable(column) if type(key) is str]
-                if len(keys) < total:
-                    self._problems.add("not_json")
-                self.named += total
-                self.letters += self._text(keys)
-                containers = map(_VALUES, column)
-            members: list[Any] = []
-            deque(map(members.extend, containers), maxlen=0)
-            left += filter(None, map(self._sorted, _pieces(members)))
+                parts = self._members(column, total)
+            else:
+                parts = column if len(column) == 1 else (_flat(column),)
+            left += filter(None, map(self._sorted, parts))
         return left, sum(map(itemgetter(1), self._waiting))
 
-    def _sorted(self, column: list[Any]) -> list[Any]:  # noqa: C901  # one type after the other
+    def _members(self, rows: list[dict[Any, Any]], total: int) -> Iterable[list[Any]]:
+        """Take the keys of objects with so many members; the members, key by key where most have the same keys."""
+        if total > _LOAD and len(rows) > _FEW:
+            pieces = _pieces(rows, max(1, len(rows) * _LOAD // total))
+            return chain.from_iterable(self._members(piece, sum(map(len, piece))) for piece in pieces)
+        if len(rows) > _FEW and (table := _table(rows, total)) is not None:
+            self._keys += table
+            self.named += total - len(table)
+            self.letters += sum([len(key) * (len(column) - 1) for key, column in table.items()])
+            return table.values()
+        keys = [key for key in chain.from_iterable(rows) if type(key) is str]
+        if len(keys) < total:
+            self._problems.add("not_json")
+        self.named += total
+        once = keys[: len(rows[0])]
+        if keys == once * len(rows):
+            self.letters += self._text(once) * len(rows)
+        else:
+            self.letters += self._text(keys)
+        return (_flat(map(_VALUES, rows)),)
+
+    def _sorted(self, column: list[Any]) -> list[Any]:  # noqa: C901, PLR0912  # a call for each column is what it saves
         """Take values type by type, as long as most are of one; those that are left."""
         while len(column) > _FEW:
             kind: Any = type(column[0])  # pyright: ignore[reportUnknownVariableType]  # as above
             if type(column[-1]) is not kind:
                 kind = type(column[len(column) // 2])  # pyright: ignore[reportUnknownVariableType]
+            if len(column) > _MANY:  # to find out from all of them would cost too much
+                sample = column[:: len(column) // _FEW | 1]
+                if len([each for each in sample if type(each) is not kind]) * 3 > len(sample):
+                    break
+            if len(column) > _PIECE:
+                return [each for piece in _pieces(column, _PIECE) for each in self._sorted(piece)]
             same, others = column, [each for each in column if type(each) is not kind]
             if others:
                 if len(others) * 2 > len(column):
                     break
                 same = [each for each in column if type(each) is kind]
-            if kind is str and len(same) > _SOME:
+            if kind is str and len(same) > _MANY:
                 self.text += self._text(same)
             elif kind is str:
                 self._strings += same
@@ -252,11 +270,9 @@ def _table(rows: list[dict[Any, Any]], total: int) -> dict[str, list[Any]] | Non
             return {key: list(map(itemgetter(key), rows)) for key in first}
         except KeyError:
             pass
-    keys: set[Any] = set()
-    for some in (rows[:: len(rows) // _SAMPLE], rows):
-        keys = keys.union(*some)
-        if len(keys) * len(rows) > 2 * total or _odd(keys):
-            return None
+    keys = set[Any]().union(*rows)
+    if len(keys) * len(rows) > 2 * total or _odd(keys):
+        return None
     return {key: [row[key] for row in rows if key in row] for key in keys}
 
 
@@ -264,25 +280,26 @@ def _odd(keys: Iterable[Any]) -> list[Any]:
     return [key for key in keys if type(key) is not str]
 
 
-def _pieces(column: list[Any]) -> Iterable[list[Any]]:
-    if len(column) <= _PIECE:
-        return (column,)
-    return (column[start : start + _PIECE] for start in range(0, len(column), _PIECE))
+def _flat(containers: Iterable[Iterable[Any]]) -> list[Any]:
+    members: list[Any] = []
+    deque(map(members.extend, containers), maxlen=0)
+    return members
 
 
-def _small(numbers: list[Any]) -> bool:
+def _pieces(column: list[Any], size: int) -> Iterable[list[Any]]:
+    return (column[start : start + size] for start in range(0, len(column), size))
+
+
+def _small(floats: list[float]) -> bool:
     """Whether all are certainly finite and tame: none is larger than the root of the sum of all squares."""
-    if len(numbers) > _PIECE:
-        return all(map(_small, _pieces(numbers)))
-    try:
-        return math.hypot(*numbers) < _SMALL
-    except OverflowError:  # an integer beyond all floats
-        return False
+    if len(floats) > _PIECE:
+        return all(map(_small, _pieces(floats, _PIECE)))
+    return math.hypot(*floats) < _SMALL
 
 
-def _digits(integers: list[int], allowed: int) -> int:
-    """About how many digits the longest integer has; 0 where no more than are allowed."""
-    digits = int(max(map(int.bit_length, integers)) * _DIGITS_PER_BIT) + 1
+def _digits(integers: list[int], longest: int, allowed: int) -> int:
+    """About how many digits the longest integer has, which has so many bits; 0 where no more than are allowed."""
+    digits = int(longest * _DIGITS_PER_BIT) + 1
     return digits if digits > allowed and max(map(abs, integers)) >= 10**allowed else 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Final
 
@@ -55,18 +55,20 @@ class TooMuch(Exception):  # noqa: N818  # becomes a verdict
 class Size:
     """A value as a whole: how many values there are, and the characters of texts and names.
 
-    `tame`: all its numbers are such as a machine compares at once, as far as that makes a difference.
+    `tame`: all its numbers are such as a machine compares at once, as far as that makes a difference. `floats`: there
+    are some among them.
     """
 
     values: int
     characters: int
     tame: bool
+    floats: bool
 
     @staticmethod
     def of(measured: Measured) -> Size:
         """At least as large as all that was measured."""
         # each text and each name counts for one character more
-        return Size(measured.values, measured.size + 2 * measured.values, measured.tame)
+        return Size(measured.values, measured.size + 2 * measured.values, measured.tame, measured.floats)
 
 
 @dataclass(slots=True)
@@ -112,13 +114,13 @@ class Estimator:
         self._applying = Applying(survey)
         roles = self._applying.roles
         self._fancy = any(role.texts.fancy or role.keys.fancy for role in roles)
-        reads = bool(self._applying.reading)
+        reads = any(role.reading for role in roles)
         self._numeric = reads or any(role.numbers or role.named_exactly or role.unique for role in roles)
         self._varies = reads or any(role.divides for role in roles)
         self._unseen = 0 if survey.closed else _METASCHEMA
         asserted = any(role.formats.character for role in roles)
         self._asserted = self._applying.total(lambda role: role.formats.character) if asserted else 0
-        self._names = bool(self._applying.naming or self._applying.holding)
+        self._names = any(role.naming or role.holding for role in roles)
         self.tame: bool = all(role.tame for role in roles)
         """Whether the engine compares at once all numbers in the schema."""
         self._tamely, self._exactly = (_Each(self._applying, self._unseen, exact=exact) for exact in (False, True))
@@ -134,7 +136,7 @@ class Estimator:
 
     def size(self, value: Any) -> Size:
         """How large a value is: level by level, in few calls that run in C."""
-        values, characters, tame = 0, 0, True
+        values, characters, tame, floats = 0, 0, True, False
         level: list[Any] = [value]
         while level:
             values += len(level)
@@ -143,33 +145,27 @@ class Estimator:
             arrays: list[list[Any]] = _of(list, level, kinds)
             texts: list[str] = [*_of(str, level, kinds), *chain.from_iterable(objects)]
             characters += sum(map(len, texts)) + len(texts)
+            floats = floats or float in kinds
             if self._numeric and tame:
                 tame = _are_tame(_of(int, level, kinds), _of(float, level, kinds))
             level = [*chain.from_iterable(each.values() for each in objects), *chain.from_iterable(arrays)]
-        return Size(values, characters, tame)
+        return Size(values, characters, tame, floats)
 
     def each(self, *, exact: bool) -> int:
         """Units that one value costs at most, its text aside."""
         return (self._exactly if exact else self._tamely).closest
 
-    def roughly(self, value: Any, size: Size, *, formats: bool, allowed: int) -> Effort | None:
+    def roughly(self, size: Size, *, formats: bool, allowed: int) -> Effort | None:
         """What holding a value of that size against the schema costs at most, where it is much less than `allowed`."""
         if self._fancy or (self._varies and not size.tame):
             return None
-        much = allowed // 3
-        exact = not (self.tame and size.tame)
-        units = self._units(size, much, formats=formats, exact=exact)
-        if self._names and not exact and units <= much and _has_floats(value):
-            exact = True
-            units = self._units(size, much, formats=formats, exact=True)
-        return Effort(units, exact=exact) if units <= much else None
-
-    def _units(self, size: Size, much: int, *, formats: bool, exact: bool) -> int:
-        """Units for a value of that size: looked at more closely where they would be too much."""
+        exact = not (self.tame and size.tame) or (self._names and size.floats)
         each = self._exactly if exact else self._tamely
         more = size.characters * (self.character if formats else self._character)
         units = size.values * each.heaviest + more
-        return units if units <= much else size.values * each.closest + more
+        if units > allowed // 3:
+            units = size.values * each.closest + more
+        return Effort(units, exact=exact) if units <= allowed // 3 else None
 
     def closely(self, value: Any, size: Size, *, formats: bool, allowed: int) -> Effort:
         """What holding this very value against the schema costs at most.
@@ -178,26 +174,24 @@ class Estimator:
             TooMuch: More than `allowed`.
         """
         unseen = size.values * self._unseen
-        if self.tame and size.tame:
-            look = _Look(self._applying, Effort(unseen), formats=formats, allowed=allowed)
-            if look.hold(value):
-                return look.effort
-        look = _Look(self._applying, Effort(unseen, exact=True), formats=formats, allowed=allowed)
-        look.hold(value)
+        begin = partial(_Look, self._applying, formats=formats, allowed=allowed, floats=size.floats)
+        look = begin(Effort(unseen, exact=not (self.tame and size.tame)))
+        if not look.hold(value):
+            look = begin(Effort(unseen, exact=True))
+            look.hold(value)
         return look.effort
 
 
 class _Look:
-    """One estimate: goes down a value level by level."""
+    """One estimate: goes down a value level by level. `floats`: there are some in it."""
 
-    def __init__(self, applying: Applying, effort: Effort, *, formats: bool, allowed: int) -> None:
+    def __init__(self, applying: Applying, effort: Effort, *, formats: bool, allowed: int, floats: bool) -> None:
         self.effort = effort
         self._applying = applying
         self._formats = formats
         self._allowed = allowed
+        self._floats = floats
         self._below: _Level = {}
-        self._whole: Any = None
-        self._floats: bool | None = None
 
     def hold(self, value: Any) -> bool:
         """Add up what all of a value costs. Whether that is known: `False` where numbers have to be compared exactly.
@@ -205,29 +199,22 @@ class _Look:
         Raises:
             TooMuch: More than is allowed.
         """
-        self._whole = value
         self._put([(0, 1)], 0, [value])
         while self._below:
             level, self._below = self._below, {}
             for state, group in level.values():
-                if not self.effort.exact and self._is_slow(state[1], group):
+                roles = self._applying.roles_of(state[1])
+                if not self.effort.exact and self._is_slow(roles, group):
                     return False
-                self._group(state, group)
+                self._group(roles, state[1].get(HASHING, 0), group)
         return True
 
-    def _is_slow(self, applied: dict[int, int], group: list[Any]) -> bool:
+    def _is_slow(self, roles: _Roles, group: list[Any]) -> bool:
         """Whether an integer that the schema names may be compared with a float among these values, or inside them."""
-        naming, holding = self._applying.naming, self._applying.holding
-        if naming.isdisjoint(applied) and holding.isdisjoint(applied):
-            return False
-        kinds = set(map(type, group))
-        if float in kinds and not naming.isdisjoint(applied):
-            return True
-        if kinds.isdisjoint((dict, list)) or holding.isdisjoint(applied):
-            return False
-        if self._floats is None:
-            self._floats = _has_floats(self._whole)
-        return self._floats
+        naming = self._floats and any(role.naming for role, _ in roles)
+        holding = self._floats and any(role.holding for role, _ in roles)
+        kinds = set(map(type, group)) if naming or holding else set[type]()
+        return (naming and float in kinds) or (holding and not kinds.isdisjoint((dict, list)))
 
     def _spend(self, units: int) -> None:
         self.effort.units += units
@@ -242,17 +229,15 @@ class _Look:
             known = self._below.setdefault(key, (state, []))
             known[1].extend(values)
 
-    def _group(self, state: State, group: list[Any]) -> None:
+    def _group(self, roles: _Roles, hashing: int, group: list[Any]) -> None:
         """Add up what one group of values costs, and sort its parts."""
-        roles = self._applying.roles_of(state[1])
-        hashing = state[1].get(HASHING, 0)
         self._spend(len(group) * (sum(role.each * count for role, count in roles) + hashing * HASHED + 1))
         strings = [each for each in group if type(each) is str]
         if strings:
             self._texts(strings, [(role.texts, count) for role, count in roles])
             if self._formats:
                 self._texts(strings, [(role.formats, count) for role, count in roles])
-        self._numbers(group, roles, state[1])
+        self._numbers(group, roles)
         objects: list[dict[str, Any]] = [each for each in group if type(each) is dict]
         arrays: list[list[Any]] = [each for each in group if type(each) is list]
         if not self.effort.exact:
@@ -264,7 +249,7 @@ class _Look:
         if arrays:
             self._arrays(roles, hashing, arrays)
 
-    def _numbers(self, group: list[Any], roles: _Roles, applied: dict[int, int]) -> None:
+    def _numbers(self, group: list[Any], roles: _Roles) -> None:
         if not self.effort.exact:
             dear = sum(role.numbers * count for role, count in roles)
             if dear:
@@ -273,7 +258,7 @@ class _Look:
         self._spend(sum(role.named_exactly * count for role, count in roles) * len(group))
         dear = sum(role.numbers_exactly * count for role, count in roles)
         divisions = sum(count for role, count in roles if role.divides)
-        reads = sum(count for index, count in applied.items() if index in self._applying.reading)
+        reads = sum(count for role, count in roles if role.reading)
         if not dear and not reads:
             return
         numbers = [each for each in group if type(each) is int or type(each) is float]
@@ -361,19 +346,6 @@ def _of(kind: type, values: list[Any], kinds: set[type]) -> list[Any]:
     if kind not in kinds:
         return []
     return values if len(kinds) == 1 else [each for each in values if type(each) is kind]
-
-
-def _has_floats(value: Any) -> bool:
-    """Whether there is a float anywhere in a value."""
-    level: list[Any] = [value]
-    while level:
-        kinds = set(map(type, level))
-        if float in kinds:
-            return True
-        objects: list[dict[str, Any]] = _of(dict, level, kinds)
-        arrays: list[list[Any]] = _of(list, level, kinds)
-        level = [*chain.from_iterable(each.values() for each in objects), *chain.from_iterable(arrays)]
-    return False
 
 
 def _are_tame(integers: list[int], floats: list[float]) -> bool:

@@ -185,7 +185,7 @@ class Look:
         if estimator is None:
             raise TooMuch(0)
         size = self._within or self._size(value, estimator)
-        effort = estimator.roughly(value, size, formats=formats, allowed=self._left)
+        effort = estimator.roughly(size, formats=formats, allowed=self._left)
         if effort is None:
             effort = estimator.closely(value, size, formats=formats, allowed=self._left)
         self._pay(effort.units)
@@ -217,7 +217,7 @@ class Look:
         size = known[1]
         for each in around:
             name = len(next(iter(each))) + 1 if is_object(each) else 0
-            size = Size(size.values + 1, size.characters + name, size.tame)
+            size = Size(size.values + 1, size.characters + name, size.tame, size.floats)
         return size
 
     def _pay(self, units: int) -> None:

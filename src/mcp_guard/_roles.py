@@ -51,6 +51,7 @@ _MARKED_MEMBER, _MARKED_ELEMENT = 7, 1
 So the budget of one check bounds the memory too, at 70 MiB."""
 _BOUNDS: Final = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _NAMING: Final = frozenset({"enum", "const"})
+_NUMBER: Final = ("number", ["number"])
 _NUMERIC: Final = frozenset({*_BOUNDS, "multipleOf"})
 _SMALL: Final = frozenset({str, bool, type(None)})
 """Types of which no value is a number or holds others."""
@@ -117,6 +118,13 @@ class Role:
     """Times that all below a value is hashed, where an `enum` or `const` names objects or arrays."""
     tame: bool = True
     """All its numbers are machine integers, which the engine compares at once."""
+    naming: bool = False
+    """It names an integer, in `enum` or `const`: the engine compares that with a float by fractions, in up to 40
+    microseconds."""
+    holding: bool = False
+    """It names an object or an array with an integer in it."""
+    reading: bool = False
+    """It asks for a number: the engine reads all digits of an integer to tell that it is one."""
     unique: bool = False
     properties: Mapping[str, Seeds] = field(default_factory=lambda: _NO_PROPERTIES)
     patterned: Seeds = _NO_SEEDS
@@ -129,7 +137,7 @@ class Role:
 def role_of(node: Node) -> Role:
     """Read one node. It need not be a schema that an engine takes."""
     schema = node.schema
-    role = Role(1 + len(schema))
+    role = Role(1 + len(schema), reading=schema.get("type") in _NUMBER)
     if not _SPECIAL.isdisjoint(schema):
         _read(role, schema, schema.keys() & _SPECIAL)
     if node.edges:
@@ -225,6 +233,8 @@ def _weigh_named(role: Role, asked: Any, *, one: bool) -> None:
         role.hashed += not kinds.isdisjoint((dict, list))
         role.compound += 2 * _compounds(asked)
         role.tame = role.tame and _all_tame(allowed)
+        role.naming = role.naming or int in kinds
+        role.holding = role.holding or (is_array(allowed) and any(map(_holds_integer, allowed)))
 
 
 def _all_tame(value: Any) -> bool:
@@ -236,6 +246,17 @@ def _all_tame(value: Any) -> bool:
         elif isinstance(each, (int, float)) and not isinstance(each, bool) and not is_tame(each):
             return False
     return True
+
+
+def _holds_integer(value: Any) -> bool:
+    """Whether an integer is inside an object or an array."""
+    todo = [value]
+    for each in todo:  # which grows on the way
+        inside: list[Any] = [*each.values()] if is_object(each) else each if is_array(each) else []
+        if int in map(type, inside):
+            return True
+        todo += inside
+    return False
 
 
 def _compounds(value: Any) -> int:
